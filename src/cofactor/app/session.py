@@ -23,7 +23,7 @@ from cofactor.app.topic_edits import Edit, Trial, check_edit
 from cofactor.text import TopicModel
 from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import has_head
-from cofactor.text.documents import FittedDocuments, known_matrix
+from cofactor.text.documents import FittedDocuments, known_rows
 
 LABELS_PER_REFIT = 5
 REFIT_ITERATIONS, REFIT_SAMPLE = 5, 3000  # a refit sees all labelled documents if they are more
@@ -289,8 +289,8 @@ class Session:
         before, (y, *_) = self.now, self._labels()
         after = self._fitted_edit(before.model, edit, arguments, y)
         sources = edit.sources(len(before.model.topic_names_), **arguments)
-        X = known_matrix(after, self.table.texts)
-        drift = [asdict(row) for row in measure_drift(before.model, after, sources, X, X)]
+        rows = known_rows(after, self.table.texts)
+        drift = [asdict(row) for row in measure_drift(before.model, after, sources, rows, rows)]
         with self._lock:
             number = next(self._trials)
             self._trial = Trial(number, name, arguments, self.shape, before, after, drift)

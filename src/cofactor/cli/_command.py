@@ -22,6 +22,7 @@ PARAMETERS = {
     "seeds": "--seed-words",
     "stop_words": "--stop-words",
     "class_weight": "--class-weight",
+    "encoder": "--encoder",
     "task": "--task",
     "y": "the label column",
     "labels": "--label",

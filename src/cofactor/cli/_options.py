@@ -210,6 +210,11 @@ def _class_weight(_: Any, __: Any, given: tuple[str, ...]) -> dict[str, float] |
     return weights or None
 
 
+def _encoder(_: Any, __: Any, name: str | None) -> str | None:
+    """Return the name of an encoder; a folder is found from other places, too."""
+    return str(Path(name).resolve()) if name and Path(name).is_dir() else name
+
+
 def _jobs(_: Any, __: Any, number: int) -> int:
     if number == 0:
         raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
@@ -286,6 +291,12 @@ SHARED = {
         callback=_letters,
     ),
     "raw": option("--raw", "Keep tags, entities, URLs and e-mail addresses.", is_flag=True),
+    "encoder": option(
+        "--encoder FOLDER_OR_NAME",
+        "Vectors of the texts, which help to predict classes from few labels: a folder with a "
+        "static model of model2vec, or wordllama for English texts.",
+        callback=_encoder,
+    ),
     "class_weight": option(
         "--class-weight CLASS=WEIGHT",
         "Weight of the labels of a class, like spam=5; other classes have weight 1. May be "

@@ -49,7 +49,7 @@ LOOPBACK = "127.0.0.1"
     type=opt.COUNT,
     default=5,
 )
-@opt.add("seed", opt.WORDS)
+@opt.add("encoder", "seed", opt.WORDS)
 @opt.option(
     "--port",
     "Port of the page.  [default: 8765, or the next free one]",
@@ -69,6 +69,7 @@ def app(
     folder: Path | None,
     several: bool,
     every: int,
+    encoder: str | None,
     seed: int,
     words: opt.WordOptions,
     port: int | None,
@@ -95,7 +96,7 @@ def app(
         note(summary(reading))
         note_each(reading.notes)
         with refusals():
-            session = _begin(corpus, reading, folder, topics, seed, words, every)
+            session = _begin(corpus, reading, folder, topics, encoder, seed, words, every)
         if not server.is_loopback(host):
             note(
                 f"Warning: everybody who reaches {host} and knows the address below can read and "
@@ -114,6 +115,7 @@ def _begin(
     reading: Reading,
     folder: Path,
     topics: int,
+    encoder: str | None,
     seed: int,
     words: opt.WordOptions,
     every: int,
@@ -124,7 +126,7 @@ def _begin(
     opened = _open(folder)
     model = opened.model if opened else None
     if model is None:
-        model = _fit(corpus, first_targets(corpus, folder), topics, seed, words)
+        model = _fit(corpus, first_targets(corpus, folder), topics, encoder, seed, words)
     return Session(
         corpus,
         folder,
@@ -231,14 +233,19 @@ def _manifest(reading: Reading, folder: Path) -> dict[str, Any]:
 
 
 def _fit(
-    corpus: TextTable, y: list[Any] | None, topics: int, seed: int, words: opt.WordOptions
+    corpus: TextTable,
+    y: list[Any] | None,
+    topics: int,
+    encoder: str | None,
+    seed: int,
+    words: opt.WordOptions,
 ) -> Any:
     """Fit the first model."""
     from cofactor.text import TopicModel
 
     vectorizer = words.vectorizer()
     settle_language(vectorizer, corpus.texts)
-    model = TopicModel(topics, vectorizer=vectorizer, n_jobs=-1, random_state=seed)
+    model = TopicModel(topics, vectorizer=vectorizer, encoder=encoder, n_jobs=-1, random_state=seed)
     with models.watched_fit("Fitting the topics") as watched:
         model.set_callbacks(watched.reporter()).fit(corpus.texts, y)
     return model.set_callbacks()

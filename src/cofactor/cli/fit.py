@@ -37,6 +37,7 @@ from cofactor.cli._terminal import announce, emit, note, note_each, note_next
     "Weight of the labels relative to the texts.  [default: balanced]",
     type=opt.Number(float, 0),
 )
+@opt.add("encoder")
 @opt.option(
     "--stability RUNS",
     "Refit on RUNS bootstrap samples and report how stable each topic is.",
@@ -56,6 +57,7 @@ def fit(
     output: Path,
     settings: opt.ModelOptions,
     supervision: float | None,
+    encoder: str | None,
     stability: int | None,
     layer: str | None,
     cluster: str | None,
@@ -89,7 +91,7 @@ def fit(
         _fit_cells(table, asked, layer, topics, output, as_json, settings, supervision)
         return
     weight = "auto" if supervision is None else supervision
-    model = settings.model(n_components=topics, supervision=weight)
+    model = settings.model(n_components=topics, supervision=weight, encoder=encoder)
     reading = _read(table, asked, model)
     if stability and isinstance(reading, tables.BlockReading):
         raise BadInput("--stability needs a table; blocks are too large to be fitted repeatedly.")

@@ -47,7 +47,10 @@ FOLD_ROUNDS = 8
 MIN_PART_SHARE = 0.05
 """Minimum weight of a part, relative to its usual one: unlucky labels must not silence all."""
 VIEW_SHARES = (0.5, 0.7)
-"""Usual weights of the features' parts, and of the side's, relative to those of a view alone."""
+"""Usual weights of the features' parts and of the side's, relative to those of a view alone, if
+there are many labels."""
+DOUBTED_LABELS = 10.0
+"""With this many labels, the usual weights are half way from the features alone to that."""
 ONE_LABEL_SHARES = (0.5, 1.0)
 """The same where no label can be held out."""
 VIEWS_STRENGTH = 10.0
@@ -350,7 +353,8 @@ def _weigh(views: Sequence[ViewParts], every: bool = False) -> _Weighed | None:
     if len(views) == 1:
         beta, penalty, out, Z = alone[0]
         return _Weighed([beta], [penalty], out, Z @ beta)
-    labels, priors = views[0].labels, _shared(VIEW_SHARES, [v.usual_weights()[0] for v in views])
+    labels = views[0].labels
+    priors = _shared(_view_shares(labels), [parts.usual_weights()[0] for parts in views])
     found = [view for view in alone if view is not None]
     # Which folds are fitted side by side depends on the number of columns, so views have other
     # orders of the same held-out samples.
@@ -361,6 +365,13 @@ def _weigh(views: Sequence[ViewParts], every: bool = False) -> _Weighed | None:
     )
     ends = np.cumsum([len(prior) for prior in priors])[:-1]
     return _Weighed(np.split(beta, ends), [view.penalty for view in found], out, Z @ beta)
+
+
+def _view_shares(labels: Labels) -> tuple[float, float]:
+    """Return the usual weights of the two views: few labels do not tell whether the side helps."""
+    n = float(labels.weights.sum())
+    sure = n / (n + DOUBTED_LABELS)
+    return 1.0 - sure * (1.0 - VIEW_SHARES[0]), sure * VIEW_SHARES[1]
 
 
 def _unweighed(

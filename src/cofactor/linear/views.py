@@ -91,6 +91,8 @@ class View:
 class SideView:
     """How vectors from outside look to linear models: centred, and divided by one number.
 
+    A zero vector says nothing: it counts as the mean.
+
     Parameters
     ----------
     mean : array (d,)
@@ -105,6 +107,7 @@ class SideView:
     @classmethod
     def fitted(cls, vectors: FloatArray, counts: FloatArray) -> SideView:
         """Return the view of vectors (n, d); ``counts`` are sample weights."""
+        counts = np.where(vectors.any(axis=1), counts, 0.0)
         total = max(float(counts.sum()), 1e-300)
         mean = (counts @ vectors) / total
         spread, size = (
@@ -114,7 +117,9 @@ class SideView:
 
     def of(self, vectors: Any) -> FloatArray:
         """Return the view of vectors."""
-        return np.asarray((np.asarray(vectors, dtype=np.float64) - self.mean) / self.scale)
+        rows = np.asarray(vectors, dtype=np.float64)
+        filled = rows.any(axis=1, keepdims=True)
+        return np.where(filled, (rows - self.mean) / self.scale, 0.0)
 
 
 def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:

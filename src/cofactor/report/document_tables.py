@@ -15,6 +15,7 @@ from cofactor.report.material import Material, is_known
 from cofactor.report.score_tables import MODEL, Evaluation
 from cofactor.text.describe.explain import Explanation, explain_row
 from cofactor.text.describe.predictions import read_predictions
+from cofactor.text.documents import DocumentRows
 from cofactor.text.labelling.doubts import judge_labels, rank_doubts
 
 MAX_REVIEWED, MAX_DOUBTFUL = 6, 20  # documents of a list, labels that look wrong
@@ -251,8 +252,14 @@ def _explained(material: Material, judge: Any, d: int, names: list[str]) -> Expl
     known = {str(name) for name in judge.target_names_}
     if material.shown_texts is None or not known.issuperset(names):
         return None
+    assert material.texts is not None
     return explain_row(
-        judge, material.X[[d]], target=names[0], rival=names[1], n_left_out=LEFT_OUT_WORDS
+        judge,
+        DocumentRows(material.X, material.side).select([d]),
+        text=material.texts[d],
+        target=names[0],
+        rival=names[1],
+        n_left_out=LEFT_OUT_WORDS,
     )
 
 

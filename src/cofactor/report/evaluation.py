@@ -147,7 +147,8 @@ def _fold(
     material: Material, test: np.ndarray, estimator: Any, plain: Any, simple: Predictions
 ) -> Evaluation:
     """Return the evaluation of estimators that have not seen the labels of ``test``."""
-    P, predicted = _predict(estimator, estimator.scores(material.X[test]))
+    side = {} if material.side is None else {"side": material.side[test]}
+    P, predicted = _predict(estimator, estimator.scores(material.X[test], **side))
     if P is not None:
         P, predicted = _in_classes_of_model(material, estimator, P)
     names = material.model.target_names_ if P is None else estimator.classes_.tolist()

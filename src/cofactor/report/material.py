@@ -26,7 +26,7 @@ from cofactor.text.describe.predictions import (
     predicted_kind,
     scores_of,
 )
-from cofactor.text.documents import document_matrix, fingerprint
+from cofactor.text.documents import document_rows, fingerprint
 
 MAX_CHART_CLASSES = 25
 
@@ -50,6 +50,7 @@ class Material:
     unknown_labels: list[str] = field(default_factory=list)  # labels the model does not know
     rows: Sequence[int | str] | None = None  # the documents' rows in their table, or their names
     with_texts: bool = True  # whether the page may show texts
+    side: np.ndarray | None = None  # vectors of the documents, if the model has an encoder
 
     def number(self, d: int) -> int | str:
         """Return what the page calls a document: its name, its row, or its index."""
@@ -87,7 +88,7 @@ class Material:
         """Scores of the documents, from which predictions are made."""
         if self.X is None:
             return document_scores(self.model)
-        return scores_of(self.model.estimator_, self.X, self.S)
+        return scores_of(self.model.estimator_, self.X, self.S, self.side)
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -160,14 +161,15 @@ def read_material(
         raise ValueError(
             f"rows has {len(rows)} entries, but there are {len(texts)} documents; pass one each."
         )
-    X, digest = document_matrix(model.vectorizer_, texts), fingerprint(texts, labels)
+    found, digest = document_rows(model, texts), fingerprint(texts, labels)
+    X = found.X
     S, from_fit = _representations(model, X, same=digest == model.fingerprint_)
     from_fit = from_fit or digest in (model.fitted.learned or ())  # of an update
     unseen: list[str] = []
     known, hidden = (_read_labels(model, y, len(texts), unseen) for y in (labels, truth))
     unseen = list(dict.fromkeys(unseen))
     labelled = (known, hidden, digest, unseen)
-    return Material(model, texts, X, S, from_fit, *labelled, rows, with_texts)
+    return Material(model, texts, X, S, from_fit, *labelled, rows, with_texts, found.side)
 
 
 def _representations(model: TopicModel, X: Any, same: bool) -> tuple[np.ndarray, bool]:

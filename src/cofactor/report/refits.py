@@ -84,7 +84,8 @@ def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any
     }
     model.set_params(**settings).set_callbacks(StopOnEvent(ended))
     y = _training_labels(material, request.train)
-    estimator, _ = fit_estimator(model, model.vectorizer_, material.X, y, seed=model.seed_)
+    side: dict[str, Any] = {"side": material.side} if model.head == "pooled" else {}
+    estimator, _ = fit_estimator(model, model.vectorizer_, material.X, y, seed=model.seed_, **side)
     return estimator.set_params(n_jobs=material.model.n_jobs)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from scipy import sparse as sp
 
+from cofactor._types import FloatArray
 from cofactor.targets.classes import holds_sets, is_unknown
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import as_frame, native
+from cofactor.text.encoders import encode_texts
 
 
 def read_documents(documents: Any) -> list[str]:
@@ -89,6 +91,30 @@ def _read(place: int, document: Any) -> str:
     )
 
 
+class DocumentRows(NamedTuple):
+    """Documents as a model sees them: their words and, if it has an encoder, their vectors."""
+
+    X: sp.csr_array
+    side: FloatArray | None = None
+
+    def select(self, rows: Any) -> DocumentRows:
+        """Return some documents."""
+        return DocumentRows(self.X[rows], None if self.side is None else self.side[rows])
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The vectors as an argument of an estimator's methods, if there are some."""
+        return {} if self.side is None else {"side": self.side}
+
+
+def document_rows(model: Any, documents: Any) -> DocumentRows:
+    """Return documents as a fitted model sees them."""
+    texts, record = read_documents(documents), model.fitted.encoder
+    X = document_matrix(model.vectorizer_, texts)
+    side = None if record is None else encode_texts(model.encoder, texts, record.width)
+    return DocumentRows(X, side)
+
+
 def document_matrix(vectorizer: Any, documents: Any) -> sp.csr_array:
     """Return the matrix of documents in the words of a fitted vectorizer."""
     return sp.csr_array(vectorizer.transform(read_documents(documents)))
@@ -96,7 +122,7 @@ def document_matrix(vectorizer: Any, documents: Any) -> sp.csr_array:
 
 @dataclass(frozen=True, eq=False)
 class FittedDocuments:
-    """The matrix of the documents that a model was fitted on, for a later refit.
+    """The matrix of the documents that a model was fitted on, and their vectors, for a later refit.
 
     It stays in memory with the model; neither ``save`` nor pickle keeps it.
     """
@@ -104,6 +130,8 @@ class FittedDocuments:
     texts: str  # digest of the documents
     X: Any
     estimator: Any  # the model's representations and scores of the documents are from this one
+    side: FloatArray | None = None  # vectors of an encoder that fit the texts
+    encoded: bool = False  # whether the encoder was asked
 
     @staticmethod
     def known(model: Any, texts: list[str]) -> FittedDocuments | None:
@@ -115,10 +143,12 @@ class FittedDocuments:
         return type(None), ()
 
 
-def known_matrix(model: Any, texts: list[str]) -> sp.csr_array:
-    """Return the matrix of texts in the words of a model; reuse that of its fit if it is known."""
+def known_rows(model: Any, texts: list[str]) -> DocumentRows:
+    """Return texts as a fitted model sees them; reuse those of its fit if they are known."""
     known = FittedDocuments.known(model, texts)
-    return document_matrix(model.vectorizer_, texts) if known is None else known.X
+    if known is None or (known.side is None and model.fitted.encoder is not None):
+        return document_rows(model, texts)
+    return DocumentRows(known.X, known.side)
 
 
 def fingerprint(documents: list[str], y: Any = None) -> str:

@@ -17,6 +17,7 @@ from cofactor.estimators.base import Factorization
 from cofactor.text.describe.topic_words import MAX_RANKED_WORDS
 from cofactor.text.documents import FittedDocuments
 from cofactor.text.editing.settled import Settled
+from cofactor.text.encoders import EncoderRecord
 
 if TYPE_CHECKING:
     from cofactor.text.describe.compare import TopicDrift
@@ -92,6 +93,8 @@ class FittedTopics:
         Similarity of each topic to its match in bootstrap samples.
     settled : Settled or None
         What the user decided about the topics; None if nothing.
+    encoder : EncoderRecord or None
+        What is kept of the encoder whose vectors predictions need; None if they need none.
     learned : list of str or None
         Digests of the documents that updates added.
     drift : Table or None
@@ -129,6 +132,7 @@ class FittedTopics:
     )
     settled: Settled | None = instance(Settled, name="settled_", default=None)
     learned: list[str] | None = strings(name="learned_", default=None)
+    encoder: EncoderRecord | None = instance(EncoderRecord, name="encoder_", default=None)
     drift: Table[TopicDrift] | None = unsaved()
     seeding: Seeding | None = unsaved()
     batch: Any = unsaved()
@@ -142,4 +146,8 @@ class FittedTopics:
             return "topic_support_ and topic_labels_ need each other"
         if self.stability is not None and not len(self.stability):
             return "stability_ is empty"
+        head = getattr(self.estimator, "pooled_head", None)
+        width = None if head is None or head.side is None else len(head.side.mean)
+        if width != (None if self.encoder is None else self.encoder.width):
+            return "encoder_ does not fit the head of estimator_"
         return None

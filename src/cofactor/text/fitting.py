@@ -18,6 +18,7 @@ from scipy import sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.estimators import NMF
@@ -31,7 +32,8 @@ from cofactor.targets.task import have_fractions
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import count_labels, describe_topics
 from cofactor.text.describe.topic_words import Words
-from cofactor.text.documents import FittedDocuments, fingerprint, read_documents
+from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
+from cofactor.text.encoders import EncoderRecord, encode_texts, vectors_fit
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.grammar import class_numbers, grammar_helps
 from cofactor.text.seeds import (
@@ -77,10 +79,15 @@ def fit_documents(
     digest, y = fingerprint(texts, y), read_targets(y)
     vectorizer, X = vectorise(model, texts, y)
     words, seed = Words.of(vectorizer), draw_seed(model.random_state)
+    task = infer_task(y, model.task)
+    rows = DocumentRows(X, fit_vectors(model, texts, X, y, task))
     vectorised = time.perf_counter()
-    estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
+    estimator, seeded = fit_estimator(
+        model, vectorizer, X, y, seed=seed, fit=fit, **weights, **rows.given
+    )
     fitted = time.perf_counter()
-    described = finish_fit(lambda: described_fit(estimator, X, words, seeded, y))
+    described = finish_fit(lambda: described_fit(estimator, rows, words, seeded, y))
+    asked = encoder_asked(model, task)
     return timed_state(
         described,
         {"vectorise": started, "fit": vectorised, "describe": fitted},
@@ -89,8 +96,49 @@ def fit_documents(
         seed=seed,
         fingerprint=digest,
         target_names=target_names(estimator, y),
-        documents=FittedDocuments(fingerprint(texts), X, estimator),
+        encoder=record_encoder(model, estimator),
+        documents=FittedDocuments(fingerprint(texts), X, estimator, rows.side, asked),
     )
+
+
+def encoder_asked(model: Any, task: str) -> bool:
+    """Return whether a fit asks the model's encoder: classes are what vectors help to predict."""
+    return model.encoder is not None and task == "classes"
+
+
+def fit_vectors(
+    model: Any, texts: list[str], X: Any, y: Any, task: str, known: FittedDocuments | None = None
+) -> FloatArray | None:
+    """Return the vectors of documents for a fit, if the model has an encoder that fits them.
+
+    ``known`` are the same documents in an earlier fit.
+    """
+    if model.encoder is None or task == "topics":
+        return None
+    several = task == "classes" and y is not None and is_matrix(readable(y, "y"))
+    if several or task != "classes" or model.head != "pooled":
+        what = (
+            f"head is {model.head!r}"
+            if model.head != "pooled"
+            else ("y holds several labels per document" if several else "y holds numbers")
+        )
+        raise ParameterError(
+            (
+                Parameter("encoder"),
+                f" helps the pooled head to predict one class per document, but {what}",
+            ),
+            "leave it out",
+        )
+    if known is not None and known.encoded:
+        return known.side
+    vectors = encode_texts(model.encoder, texts)
+    return vectors if vectors_fit(X, vectors) else None
+
+
+def record_encoder(model: Any, estimator: Any) -> EncoderRecord | None:
+    """Return what to keep of the model's encoder, if predictions of an estimator need it."""
+    head = getattr(estimator, "pooled_head", None)
+    return None if head is None or head.side is None else EncoderRecord.of(model.encoder)
 
 
 def vectorise(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
@@ -236,14 +284,14 @@ def let_go(model: Any, estimator: Any) -> Any:
 
 
 def described_fit(
-    estimator: Any, X: Any, words: Words, seeded: dict[int, Seed], y: Any
+    estimator: Any, rows: DocumentRows, words: Words, seeded: dict[int, Seed], y: Any
 ) -> dict[str, Any]:
     """Return the fields that describe the documents of a fit, with their scores and the labels
     behind each topic."""
-    described = describe_topics(estimator, X, words, seeded)
+    described = describe_topics(estimator, rows.X, words, seeded)
     S = described["document_topics"]
     described |= count_labels(estimator, S, y)
-    return {**described, "document_scores": scores_of(estimator, X, S)}
+    return {**described, "document_scores": scores_of(estimator, rows.X, S, rows.side)}
 
 
 def timed_state(described: dict[str, Any], begun: dict[str, float], **learned: Any) -> FittedTopics:

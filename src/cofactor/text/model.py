@@ -27,7 +27,7 @@ from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import document_matrix
+from cofactor.text.documents import document_matrix, document_rows
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
@@ -67,6 +67,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Turns documents into a nonnegative matrix; by default a
         :class:`~cofactor.text.WordVectorizer`. It needs the methods of scikit-learn's vectorizers:
         ``fit_transform``, ``transform``, ``get_feature_names_out`` and ``get_params``.
+    encoder : str, callable or object with a method ``encode``, optional
+        Turns a list of texts into vectors that say what they mean, one row for each: a function, an
+        object such as a SentenceTransformer, or the name of a static model: a folder in the form of
+        model2vec, or "wordllama" (English) if that package is installed. The vectors help to
+        predict classes, most of all with few labels; topics are made of words alone. Predictions
+        need the same encoder.
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", as in
         :class:`~cofactor.text.WordVectorizer`.
@@ -164,6 +170,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "target_loss": [*_CONSTRAINTS["target_loss"], None],
         "task": [StrOptions({"auto", *predictions.ESTIMATORS})],
         "vectorizer": [HasMethods(["fit_transform", "transform", "get_feature_names_out"]), None],
+        "encoder": [str, callable, HasMethods(["encode"]), None],
         "language": [str, Iterable, None],
         "seeds": "no_validation",
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
@@ -195,6 +202,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         *,
         task: str = "auto",
         vectorizer: Any = None,
+        encoder: Any = None,
         language: str | Iterable[str] | None = "auto",
         seeds: Mapping[str, Iterable[str]] | None = None,
         seed_strength: float = 1.0,
@@ -214,6 +222,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.n_components = n_components
         self.task = task
         self.vectorizer = vectorizer
+        self.encoder = encoder
         self.language = language
         self.seeds = seeds
         self.seed_strength = seed_strength
@@ -404,7 +413,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         fitted: FittedTopics | None = getattr(self, "_fitted", None)
         if fitted is None or (fitted.document_scores is None and fitted.batch is None):
             raise AttributeError("document_scores_ is available only after a fit.")
-        if fitted.document_scores is None:
+        if fitted.document_scores is None:  # of a stream, which has no encoder
             scores = predictions.scores_of(fitted.estimator, fitted.batch, fitted.document_topics)
             self.amend(document_scores=scores)
         return np.asarray(self.fitted.document_scores)
@@ -433,7 +442,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         >>> model.transform(["login", "refund"]).argmax(axis=1).tolist()
         [1, 0]
         """
-        matrix = self._matrix(X)
+        check_is_fitted(self, "estimator_")
+        matrix = document_matrix(self.vectorizer_, X)
         return np.asarray(self.estimator_.transform(matrix))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -480,10 +490,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         predict = predictions.predictor(self.estimator_, "predict")
-        if not abstain:
-            return predict(self._matrix(X))
-        predictions.predictor(self.estimator_, "predict_proba")  # numbers have no probability
-        return predict(self._matrix(X), abstain=abstain)
+        asked = {"abstain": abstain} if abstain else {}
+        if abstain:
+            predictions.predictor(self.estimator_, "predict_proba")  # numbers have no probability
+        rows = document_rows(self, X)
+        return predict(rows.X, **asked, **rows.given)
 
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class.
@@ -503,7 +514,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         (['billing', 'support'], [[0.99, 0.01]])
         """
         check_is_fitted(self, "estimator_")
-        return predictions.predictor(self.estimator_, "predict_proba")(self._matrix(X))
+        predict_proba = predictions.predictor(self.estimator_, "predict_proba")
+        rows = document_rows(self, X)
+        return predict_proba(rows.X, **rows.given)
 
     def score(self, X: Iterable[Any], y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy for classes, or R² for numbers, over the known labels.
@@ -531,17 +544,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         >>> model.score(["wrong invoice", "app frozen", "???"], ["billing", "support", ""])
         1.0
         """
-        matrix = self._matrix(X)
+        check_is_fitted(self, "estimator_")
+        rows = document_rows(self, X)
         if isinstance(self.estimator_, NMF):
-            return predictions.explained_share(self.estimator_, matrix, sample_weight)
+            return predictions.explained_share(self.estimator_, rows.X, sample_weight)
         if y is None:
             raise ValueError("y is None, but this model predicts; pass the documents' labels.")
         y = read_targets(y, getattr(self.estimator_, "classes_", None))
-        return self.estimator_.score(matrix, y, sample_weight=sample_weight)
-
-    def _matrix(self, X: Iterable[Any]) -> Any:
-        check_is_fitted(self, "estimator_")
-        return document_matrix(self.vectorizer_, X)
+        return self.estimator_.score(rows.X, y, sample_weight=sample_weight, **rows.given)
 
     # ---- descriptions
 
@@ -707,10 +717,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         if not isinstance(text, str):
             raise TypeError(f"text is of type {type(text).__name__}; pass one string.")
+        check_is_fitted(self, "estimator_")
         return explain_row(
             self,
-            self._matrix([text]),
+            document_rows(self, [text]),
             unknown_words(self, text),
+            text=text,
             target=target,
             rival=rival,
             n_left_out=n_left_out,

@@ -48,7 +48,7 @@ from cofactor.text.describe.predictions import predict_rows, predicted_kind, sco
 from cofactor.text.describe.summaries import word_ranking
 from cofactor.text.describe.table import Table
 from cofactor.text.describe.topic_words import Words, profiles
-from cofactor.text.documents import document_matrix, read_documents
+from cofactor.text.documents import document_rows, read_documents
 
 MAX_PERIODS = 10_000  # one wrong century must not give a million days
 MAX_DRAWN, MIN_DOCUMENTS = 60, 20  # periods in a chart, and documents per period, see suitable_unit
@@ -252,9 +252,10 @@ def over_time(model: Any, documents: Any, dates: Any, every: str, n_words: int) 
     check_unit(every)
     texts = read_documents(documents)
     periods = divide(read_days(dates, len(texts)), every)
-    X = document_matrix(model.vectorizer_, texts)
-    S = np.asarray(model.estimator_.transform(X))
-    return describe_periods(model, X, S, scores_of(model.estimator_, X, S), periods, n_words)
+    rows = document_rows(model, texts)
+    S = np.asarray(model.estimator_.transform(rows.X))
+    scores = scores_of(model.estimator_, rows.X, S, rows.side)
+    return describe_periods(model, rows.X, S, scores, periods, n_words)
 
 
 def warn_of(found: OverTime) -> Table[PeriodShare]:

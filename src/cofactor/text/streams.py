@@ -17,6 +17,7 @@ from cofactor.text.describe.summaries import describe_topics
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.editing.settled import with_settled
+from cofactor.text.encoders import refuse_encoder
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import (
     draw_seed,
@@ -57,6 +58,7 @@ class DocumentBatch(NamedTuple):
 
 def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> FittedTopics:
     """Return the state of a topic model after one batch; see ``TopicModel.partial_fit``."""
+    refuse_encoder(model, "partial_fit")
     started = time.perf_counter()
     texts = read_documents(documents)
     digest = fingerprint(texts, y)

@@ -20,6 +20,8 @@ from cofactor.outofcore.rowblocks import as_csr
 from cofactor.targets.reading import NamedMatrix
 from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.topic_words import Words, even_rows
+from cofactor.text.documents import DocumentRows
+from cofactor.text.encoders import refuse_encoder
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import (
     Fit,
@@ -152,6 +154,7 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> Fitted
     fit : callable
         Fits the estimator, here or on a cluster; see `cofactor.text.fitting.Fit`.
     """
+    refuse_encoder(model, "WordBlocks")
     words, seed = Words.of(blocks.vectorizer), draw_seed(model.random_state)
     started = time.perf_counter()
     estimator, seeded = fit_estimator(
@@ -161,7 +164,8 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> Fitted
     places = described_rows(blocks.rows.shape[0])
     some = take_block_rows(blocks.rows, places)
     y = None if blocks.rows.targets(0) is None else take_targets(blocks.rows, places)
-    described = finish_fit(lambda: described_fit(estimator, some, words, seeded, y))
+    rows = DocumentRows(some)
+    described = finish_fit(lambda: described_fit(estimator, rows, words, seeded, y))
     estimator.amend(representation=np.array(estimator.representation_[places]))
     named = (
         NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None

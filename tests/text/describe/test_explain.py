@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from cofactor import NMF, TopicModel
 from cofactor.divergences import DIVERGENCES
 from cofactor.text.describe.explain import explain_row, row_without, topic_parts
+from cofactor.text.documents import DocumentRows
 from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
 
 DIVERGENT = [(loss, target) for loss in DIVERGENCES for target in ("kullback-leibler", "frobenius")]
@@ -283,7 +284,7 @@ def test_the_words_that_matter_most_are_left_out(model):
 def test_rows_are_explained_without_their_text(model):
     X = model.vectorizer_.transform(MIXED)
     for d, text in enumerate(MIXED):
-        row, told = explain_row(model, X[[d]], n_left_out=5), model.explain(text)
+        row, told = explain_row(model, DocumentRows(X[[d]]), n_left_out=5), model.explain(text)
         assert row.left_out == told.left_out
         np.testing.assert_array_equal(row.contrast.words, told.contrast.words)
 

@@ -11,6 +11,7 @@ from cofactor import TopicModel, load_model
 from cofactor.estimators.edits import masses, with_topics
 from cofactor.estimators.inference import topic_shares
 from cofactor.text.describe.answers import represent_documents
+from cofactor.text.documents import DocumentRows
 from cofactor.text.editing import refits
 from cofactor.text.editing.edits import edited, regroup
 
@@ -414,8 +415,8 @@ def test_documents_of_edited_topics_are_represented_anew(corpus):
     texts, y = corpus
     model = TopicModel(K, random_state=0).fit(texts, y)
     X = model.fitted.documents.X
-    assert represent_documents(model, X)[0] is model.document_topics_
+    assert represent_documents(model, DocumentRows(X))[0] is model.document_topics_
     for changed in (model.drop(0), model.merge([0, 1]), model.drop(0).refit(texts, y).drop(1)):
-        S, scores = represent_documents(changed, X)
+        S, scores = represent_documents(changed, DocumentRows(X))
         np.testing.assert_allclose(S, changed.estimator_.transform(X), rtol=1e-9)
         np.testing.assert_allclose(scores, changed.estimator_.scores(X), rtol=1e-6, atol=1e-9)

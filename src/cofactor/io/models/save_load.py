@@ -30,7 +30,7 @@ from cofactor.io.models.manifest import (
     read_manifest,
     unpack,
 )
-from cofactor.io.models.types import CODEC, MODELS, OwnVectorizer, put_back
+from cofactor.io.models.types import CODEC, MODELS, OwnVectorizer, put_back, restore_encoder
 from cofactor.io.untrusted import DamagedFileError, read_file, require
 from cofactor.text import TopicModel
 
@@ -129,7 +129,7 @@ def _facts(model: Any) -> dict[str, Any]:
     }
 
 
-def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None) -> Any:
+def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None, encoder: Any = None) -> Any:
     """Read a model from the folder that `save` wrote.
 
     Parameters
@@ -139,6 +139,9 @@ def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None) -> Any:
     vectorizer : object, optional
         The fitted vectorizer of a TopicModel, if it is one that a folder cannot hold: one of a
         class of your own, or with functions as parameters. Other models have theirs.
+    encoder : str, callable or object with a method ``encode``, optional
+        The encoder of a TopicModel, if it was fitted with a function or an object. One with a name
+        is found by its name. Another encoder than that of the fit is refused.
 
     Returns
     -------
@@ -159,11 +162,13 @@ def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None) -> Any:
     ...     load_model(f"{folder}/model")
     NMF(n_components=1, random_state=0)
     """
-    model = _reading(Path(path), partial(_load, vectorizer=vectorizer))
+    model = _reading(Path(path), partial(_load, vectorizer=vectorizer, encoder=encoder))
     if vectorizer is not None and getattr(model, "vectorizer_", None) is not vectorizer:
         raise ValueError(
             "vectorizer is not needed: the model's folder holds its own; leave it out."
         )
+    if encoder is not None and getattr(model, "encoder", None) is not encoder:
+        raise ValueError("encoder is not needed: the model predicts without one; leave it out.")
     return model
 
 
@@ -221,7 +226,7 @@ def _read_manifest(folder: Path) -> Any:
     return read_manifest(read_file(folder / folders.MARK, MAX_MANIFEST_BYTES))
 
 
-def _load(folder: Path, vectorizer: Any) -> Any:
+def _load(folder: Path, vectorizer: Any, encoder: Any) -> Any:
     manifest = _read_manifest(folder)
     files, documents = manifest["files"], {}
     for name in FILES[:3]:
@@ -233,6 +238,8 @@ def _load(folder: Path, vectorizer: Any) -> Any:
     model = _assemble(manifest, documents, unpack(packed, manifest["arrays"]))
     if isinstance(model, TopicModel) and isinstance(model.vectorizer_, OwnVectorizer):
         put_back(model, vectorizer)
+    if isinstance(model, TopicModel) and model.fitted.encoder is not None:
+        restore_encoder(model, encoder)
     return model
 
 

@@ -31,6 +31,7 @@ from cofactor.targets.classes import ClassCoding
 from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.editing import Settled
+from cofactor.text.encoders import EncoderRecord
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING
 
@@ -96,6 +97,34 @@ def put_back(model: Any, vectorizer: Any) -> None:
         )
     model.amend(vectorizer=vectorizer)
     model.vectorizer = clone(vectorizer, safe=False)
+
+
+# ---- encoders
+#
+# A folder keeps the name of an encoder and its vectors of three sentences, never its code.
+
+
+def restore_encoder(model: Any, encoder: Any) -> None:
+    """Give a loaded model the encoder that it was fitted with; a named one is found by its name."""
+    record = model.fitted.encoder
+    if encoder is None and not record.named:
+        raise NoModelError(
+            f"it was fitted with an encoder of your own, {record.name}; pass that encoder: "
+            "cofactor.load_model(path, encoder=...)"
+        )
+    encoder = record.name if encoder is None else encoder
+    try:
+        apart = record.differs(encoder)
+    except ValueError as error:
+        raise NoModelError(
+            f"its encoder, {record.name}, fails: {str(error).rstrip('.')}"
+        ) from error
+    if apart is not None:
+        raise NoModelError(
+            f"the encoder is not that of the fit, {record.name}, because {apart}; pass that one: "
+            "cofactor.load_model(path, encoder=...)"
+        )
+    model.encoder = encoder
 
 
 # ---- estimators: parameters, and the state if they are fitted
@@ -174,6 +203,8 @@ def _state(kind: Any, parts: dict[str, Any], sizes: Sizes) -> Any:
 
 def _take_topics(model: TopicModel) -> dict[str, Any]:
     parameters = _parameters(model)
+    if not isinstance(model.encoder, str):  # a folder cannot hold it, see `restore_encoder`
+        parameters["encoder"] = None
     if not hasattr(model, "estimator_"):
         return {"parameters": parameters}
     getattr(model, "document_scores_", None)  # streams compute them at their first use
@@ -322,6 +353,7 @@ _DATACLASSES: dict[str, type] = {
     "PoissonNoise": noise.Poisson,
     "GammaNoise": noise.Gamma,
     "OwnVectorizer": OwnVectorizer,
+    "EncoderRecord": EncoderRecord,
     "Settled": Settled,
 }
 

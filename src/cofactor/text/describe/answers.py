@@ -35,7 +35,7 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.summaries import Document, document_table
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import FittedDocuments, document_matrix, read_documents
+from cofactor.text.documents import DocumentRows, FittedDocuments, document_rows, read_documents
 
 NO_WORD = "no known word"
 BELOW_THRESHOLD = "below its threshold"
@@ -57,17 +57,18 @@ class DocumentAnswers:
 
 def answer_documents(model: Any, X: Any) -> DocumentAnswers:
     """Return the answers of a fitted TopicModel about documents."""
-    return answers_of(model, *represent_documents(model, document_matrix(model.vectorizer_, X)))
+    return answers_of(model, *represent_documents(model, document_rows(model, X)))
 
 
-def represent_documents(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return representations and scores of documents; known ones if X is the matrix of the fit and
+def represent_documents(model: Any, rows: DocumentRows) -> tuple[np.ndarray, np.ndarray]:
+    """Return representations and scores of documents; known ones if they are those of the fit and
     the topics were not edited since."""
+    X = rows.X
     known: FittedDocuments | None = model.fitted.documents
     if known is not None and known.X is X and known.estimator is model.estimator_:
         return model.document_topics_, document_scores(model)
     S = np.asarray(model.estimator_.transform(X))  # an array, whatever set_output says
-    return S, scores_of(model.estimator_, X, S)
+    return S, scores_of(model.estimator_, X, S, rows.side)
 
 
 def answers_of(model: Any, S: np.ndarray, scores: np.ndarray) -> DocumentAnswers:

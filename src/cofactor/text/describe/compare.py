@@ -17,6 +17,7 @@ from cofactor.text.describe.answers import represent_documents
 from cofactor.text.describe.predictions import has_head, predicted_kind, read_predictions
 from cofactor.text.describe.summaries import model_words, word_ranking
 from cofactor.text.describe.table import Table
+from cofactor.text.documents import DocumentRows
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,12 @@ class TopicDrift:
 
 
 def measure_drift(
-    before: Any, after: Any, sources: Sequence[int | None], old_X: Any, X: Any, n_words: int = 10
+    before: Any,
+    after: Any,
+    sources: Sequence[int | None],
+    old_rows: DocumentRows,
+    rows: DocumentRows,
+    n_words: int = 10,
 ) -> Table[TopicDrift]:
     """Return how each topic of ``after`` changed.
 
@@ -221,8 +227,8 @@ def measure_drift(
     before, after : TopicModel
     sources : sequence of int or None
         The number in ``before`` of each topic of ``after``; None for a new topic.
-    old_X, X : sparse arrays
-        The same documents in the words of each model.
+    old_rows, rows : DocumentRows
+        The same documents as each model sees them.
     n_words : int
         Number of words to compare.
     """
@@ -234,15 +240,15 @@ def measure_drift(
         model_words(before),
         model_words(after),
     )
-    (old_main, old_predicted), (main, predicted) = _answers(before, old_X), _answers(after, X)
+    (old_main, old_predicted), (main, predicted) = _answers(before, old_rows), _answers(after, rows)
     target = {k: new for new, k in enumerate(sources) if k is not None}
     was = np.array([target.get(k, -1) for k in old_main.tolist()])
     pairs = zip(old_predicted, predicted, strict=True)
     changed = np.array([one != other for one, other in pairs], dtype=bool)
-    rows = []
+    found = []
     for new, k in enumerate(sources):
         change = word_changes(() if k is None else old_words[k], words[new])
-        rows.append(
+        found.append(
             TopicDrift(
                 new,
                 after.topic_names_[new],
@@ -256,13 +262,13 @@ def measure_drift(
                 int((changed & (main == new)).sum()),
             )
         )
-    return Table(rows, TopicDrift)
+    return Table(found, TopicDrift)
 
 
-def _answers(model: Any, X: Any) -> tuple[np.ndarray, list[Any]]:
+def _answers(model: Any, rows: DocumentRows) -> tuple[np.ndarray, list[Any]]:
     """Return the main topic of each document, −1 if it has none, and its prediction."""
     estimator = model.estimator_
-    S, scores = represent_documents(model, X)
+    S, scores = represent_documents(model, rows)
     shares = topic_shares(S, estimator.components_)
     main = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1)
     return main, read_predictions(estimator, scores, model.target_names_)[0]

@@ -13,6 +13,10 @@ The pooled head scores words directly, with weights Ω. Their contribution throu
 exact, too: x·Ω = Σ_k s_k (a_k·Ω) + (x − p)·Ω, where the last term is the words' contribution beside
 the topics.
 
+*Vectors.* The vector of a static encoder is the mean of the tokens' vectors, so each word has its
+part in what the vector adds to the scores. The vector of another encoder has one part, that of the
+text as a whole.
+
 *Contrasts.* Scores add up over words, topics and a base, so the difference between the scores of
 two classes does, too. If a document may have several labels, each label is compared with its
 threshold instead of another label, and the threshold is subtracted from the base.
@@ -48,7 +52,10 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
+from cofactor.text.documents import DocumentRows
+from cofactor.text.encoders import encode_texts, text_parts, text_without
 
+WHOLE_TEXT = "the text as a whole"  # stands for the vector of an encoder that is not static
 LENGTH_TOLERANCE = 1e-5  # a row with a norm this close to 1 has length one
 
 
@@ -161,7 +168,12 @@ def contrast_with(told: Explanation, estimator: Any, rival: int | None) -> Contr
 
 
 def leave_out(
-    model: Any, X: Any, places: Sequence[int], words: Sequence[str], c: int
+    model: Any,
+    document: DocumentRows,
+    text: str,
+    places: Sequence[int | None],
+    words: Sequence[str],
+    c: int,
 ) -> Table[LeftOut]:
     """Predict a document without some of its words, one at a time.
 
@@ -169,10 +181,12 @@ def leave_out(
     ----------
     model : TopicModel
         A fitted model.
-    X : sparse array (1, n_words)
-        The document's row of the matrix.
-    places : sequence of int
-        Columns of the words to leave out.
+    document : DocumentRows
+        The document.
+    text : str
+        Its text, which an encoder sees without the words.
+    places : sequence of int or None
+        Columns of the words to leave out; None for a word that only the encoder knows.
     words : sequence of str
         These words.
     c : int
@@ -180,9 +194,13 @@ def leave_out(
     """
     if not len(places):
         return Table([], LeftOut)
-    estimator, x = model.estimator_, np.asarray(X.toarray()[0])
-    rows = csr_array(np.vstack([x, *(row_without(x, j) for j in places)]))
-    scores = scores_of(estimator, rows, np.asarray(estimator.transform(rows)))
+    estimator, x = model.estimator_, np.asarray(document.X.toarray()[0])
+    rows = csr_array(np.vstack([x, *(x if j is None else row_without(x, j) for j in places)]))
+    side = document.side
+    if side is not None:
+        others = encode_texts(model.encoder, [text_without(text, word) for word in words])
+        side = np.vstack([side, others])
+    scores = scores_of(estimator, rows, np.asarray(estimator.transform(rows)), side)
     P, numbers = predict_rows(estimator, scores)
     values = (numbers.reshape(len(scores), -1) if P is None else P)[:, c].tolist()
     predicted = read_predictions(estimator, scores, model.target_names_)[0]
@@ -239,9 +257,10 @@ class Explanation:
     Parameters
     ----------
     words : list of str
-        The document's known words.
+        The document's known words. With an encoder, further words that only the encoder knows, or
+        one line for the text as a whole.
     weights : array (n_words,)
-        Their weights in the document.
+        Their weights in the document, 0 for further words.
     topic_names : list of str
         Names of the topics.
     topics : array (n_topics,)
@@ -344,7 +363,7 @@ class Explanation:
         return WordPart(
             self.words[j],
             float(self.weights[j]),
-            self.topic_names[topic],
+            self.topic_names[topic] if self.weights[j] else "",
             float(self.topic_parts[j, topic]),
             best,
             float(parts[j]),
@@ -393,9 +412,10 @@ def _tinted(word: str, part: float, largest: float) -> str:
 
 def explain_row(
     model: Any,
-    X: Any,
+    document: DocumentRows,
     unknown: Sequence[str] = (),
     *,
+    text: str = "",
     target: Any = None,
     rival: Any = None,
     n_left_out: int = 0,
@@ -406,33 +426,64 @@ def explain_row(
     ----------
     model : TopicModel
         A fitted model.
-    X : sparse array (1, n_words)
-        The document's row of the matrix.
+    document : DocumentRows
+        The document.
     unknown : sequence of str
         Words of the document that the model does not know.
+    text : str
+        Its text, for an encoder.
     target, rival : object, optional
         Class, label or number to explain, and class to compare it with; see `choose_pair`.
     n_left_out : int, default=0
         Number of words to leave out, one at a time.
     """
-    told = _parts(model, X, unknown)
+    told = _with_side(model, document, text, _parts(model, document, unknown))
     c, other = choose_pair(model, told.scores, target, rival)
     told = replace(told, explained=c)
     told = replace(told, contrast=contrast_with(told, model.estimator_, other))
     if c is None:
         return told
-    some = told.ranked[:n_left_out]
-    words = [told.words[j] for j in some]
-    left_out = leave_out(model, X, np.flatnonzero(X.toarray()[0])[some], words, c)
+    known = np.flatnonzero(document.X.toarray()[0])
+    some = [j for j in told.ranked if told.words[j] != WHOLE_TEXT][:n_left_out]
+    places = [int(known[j]) if j < len(known) else None for j in some]
+    left_out = leave_out(model, document, text, places, [told.words[j] for j in some], c)
     return replace(told, left_out=left_out)
 
 
-def _parts(model: Any, X: Any, unknown: Sequence[str]) -> Explanation:
+def _with_side(model: Any, document: DocumentRows, text: str, told: Explanation) -> Explanation:
+    """Give words their parts in what the vector of the text adds to the scores.
+
+    The base holds the vector's part until then.
+    """
+    head = getattr(model.estimator_, "pooled_head", None)
+    if head is None or head.side is None or document.side is None or not document.side.any():
+        return told
+    parts = text_parts(model.encoder, text, head.side_weights / head.side.scale)
+    if parts is None:
+        parts = {WHOLE_TEXT: (head.side.of(document.side) @ head.side_weights)[0]}
+    places = {word: j for j, word in enumerate(told.words)}
+    further = [word for word in parts if word not in places]
+    places |= {word: len(told.words) + j for j, word in enumerate(further)}
+    class_parts = np.vstack([told.class_parts, np.zeros((len(further), len(told.classes)))])
+    for word, part in parts.items():
+        class_parts[places[word]] += part
+    return replace(
+        told,
+        words=[*told.words, *further],
+        weights=np.r_[told.weights, np.zeros(len(further))],
+        topic_parts=np.vstack([told.topic_parts, np.zeros((len(further), len(told.topics)))]),
+        class_parts=class_parts,
+        base=told.base - sum(parts.values(), np.zeros(len(told.classes))),
+    )
+
+
+def _parts(model: Any, document: DocumentRows, unknown: Sequence[str]) -> Explanation:
     """Return the explanation of the scores of all classes, without a contrast."""
+    X = document.X
     estimator, x = model.estimator_, X.toarray()[0]
     s, here = np.asarray(estimator.transform(X))[0].astype(float), np.flatnonzero(x)
     loss = as_divergence("data_loss", model.data_loss)
-    scores = scores_of(estimator, X, s[None])
+    scores = scores_of(estimator, X, s[None], document.side)
     predicted = read_predictions(estimator, scores, model.target_names_)
     parts = topic_parts(x[here], estimator.components_.T[here].astype(float), s, loss)
     return Explanation(
@@ -442,7 +493,7 @@ def _parts(model: Any, X: Any, unknown: Sequence[str]) -> Explanation:
         s,
         parts,
         list(model.target_names_) if has_head(estimator) else [],
-        *_class_parts(estimator, X, s, parts),
+        *_class_parts(estimator, document, s, parts),
         prediction=predicted[0][0],
         confidence=predicted[1][0],
         unknown=list(unknown),
@@ -450,7 +501,7 @@ def _parts(model: Any, X: Any, unknown: Sequence[str]) -> Explanation:
 
 
 def _class_parts(
-    estimator: Any, X: Any, s: np.ndarray, parts: np.ndarray
+    estimator: Any, document: DocumentRows, s: np.ndarray, parts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the scores, the parts of words, of topics themselves and of topics with their words,
     and the base."""
@@ -458,7 +509,7 @@ def _class_parts(
         none = np.zeros((len(s), 0))
         return np.zeros(0), np.zeros((len(parts), 0)), none, none, np.zeros(0)
     if estimator.pooled_head is not None:
-        return _pooled_parts(estimator, X, s)
+        return _pooled_parts(estimator, document, s)
     B = estimator.target_components_.astype(float)
     scale, base = score_scale(estimator, s @ B)
     wordless = np.where(parts.any(axis=0), 0.0, s)
@@ -468,15 +519,19 @@ def _class_parts(
 
 
 def _pooled_parts(
-    estimator: Any, X: Any, s: np.ndarray
+    estimator: Any, document: DocumentRows, s: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the same for the pooled head, which adds the scores of words and topics."""
+    """Return the same for the pooled head, which adds the scores of words and topics.
+
+    The part of an encoder's vector is in the base.
+    """
+    X = document.X
     head, x = estimator.pooled_head, X.toarray()[0]
     here, seen = np.flatnonzero(x), _seen(estimator, x)
     of_words = seen[here, None] * head.weights[here]
     of_topics = topic_shares(s[None], estimator.components_)[0][:, None] * head.topics
     offset = getattr(estimator.coding, "offset", 0.0)
-    scores = estimator.scores(X, representation=s[None])[0] + offset
+    scores = scores_of(estimator, X, s[None], document.side)[0] + offset
     through = of_topics + _through_topics(estimator, x, seen, s)
     base = scores - of_words.sum(axis=0) - of_topics.sum(axis=0)
     return scores, of_words, of_topics, through, base

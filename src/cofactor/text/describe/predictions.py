@@ -90,11 +90,16 @@ def predict_rows(estimator: Any, scores: np.ndarray) -> tuple[np.ndarray | None,
     return np.asarray(estimator.probabilities(scores)), estimator.read(scores)
 
 
-def scores_of(estimator: Any, X: Any, S: np.ndarray) -> np.ndarray:
-    """Return the scores of documents with representations S; zero columns without a target."""
+def scores_of(estimator: Any, X: Any, S: np.ndarray, side: Any = None) -> np.ndarray:
+    """Return the scores of documents with representations S; zero columns without a target.
+
+    ``side`` are their vectors; an estimator that was fitted without them does not need them.
+    """
     if not has_head(estimator):
         return np.zeros((len(S), 0))
-    return np.asarray(estimator.scores(X, representation=S))
+    head = estimator.pooled_head
+    given = {} if head is None or head.side is None else {"side": side}
+    return np.asarray(estimator.scores(X, representation=S, **given))
 
 
 def label_thresholds(estimator: Any) -> np.ndarray:

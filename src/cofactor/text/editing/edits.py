@@ -19,7 +19,7 @@ from cofactor.targets.classes import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
 from cofactor.text.describe.topic_words import Words, shown_words
-from cofactor.text.documents import document_matrix, fingerprint, read_documents
+from cofactor.text.documents import DocumentRows, document_rows, fingerprint, read_documents
 from cofactor.text.editing.settled import Settled, joined_rankings, reranked, with_settled
 from cofactor.text.fitting import described_fit
 from cofactor.text.seeds import places_of
@@ -208,8 +208,8 @@ def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) 
     if isinstance(into, bool) or not isinstance(into, int | np.integer) or into < 2:
         raise ValueError(f"into={into!r} must be a whole number, at least 2.")
     texts = read_documents(documents)
-    X, estimator = document_matrix(model.vectorizer_, texts), model.estimator_
-    parts = _parts_of(estimator, X, k, into, model.topic_names_[k], model.seed_)
+    rows, estimator = document_rows(model, texts), model.estimator_
+    parts = _parts_of(estimator, rows.X, k, into, model.topic_names_[k], model.seed_)
     A = np.concatenate([estimator.components_[:k], parts, estimator.components_[k + 1 :]])
     sources = [*range(k), *[k] * into, *range(k + 1, len(estimator.components_))]
     mixing = np.eye(len(estimator.components_))[sources]
@@ -221,7 +221,7 @@ def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) 
     y = listed(y)
     digest = fingerprint(texts, y)
     known = read_targets(y) if digest == model.fingerprint_ else None
-    found = described(model, new, settled, X, digest, known)
+    found = described(model, new, settled, rows, digest, known)
     new.amend(representation=found.document_topics_)
     return found
 
@@ -342,11 +342,17 @@ def _rescored(model: Any, estimator: Any, represented: FloatArray) -> FloatArray
 
 
 def described(
-    model: Any, estimator: Any, settled: Settled, X: Any, digest: str, y: Any = None, **changes: Any
+    model: Any,
+    estimator: Any,
+    settled: Settled,
+    rows: DocumentRows,
+    digest: str,
+    y: Any = None,
+    **changes: Any,
 ) -> Any:
-    """Return the model with another estimator, described by the documents X and their labels."""
+    """Return the model with another estimator, described by documents and their labels."""
     words = Words.of(changes.get("vectorizer", model.vectorizer_))
-    found = described_fit(estimator, X, words, {}, y)
+    found = described_fit(estimator, rows, words, {}, y)
     found = with_settled(found, settled, estimator.components_, words)
     unknown = {"stability": None, "seeding": None, "batch": None}
     if y is None:

@@ -16,10 +16,25 @@ from cofactor.targets.reading import labelled_mask
 from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import has_head, infer_task, predicted_kind, target_names
 from cofactor.text.describe.summaries import model_words
-from cofactor.text.documents import FittedDocuments, fingerprint, known_matrix, read_documents
+from cofactor.text.documents import (
+    DocumentRows,
+    FittedDocuments,
+    document_matrix,
+    fingerprint,
+    read_documents,
+)
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.fitting import finish_fit, let_go, new_estimator, seed_labels, with_seeds
+from cofactor.text.fitting import (
+    encoder_asked,
+    finish_fit,
+    fit_vectors,
+    let_go,
+    new_estimator,
+    record_encoder,
+    seed_labels,
+    with_seeds,
+)
 from cofactor.text.labelling.suggestions import labelled_documents
 from cofactor.text.seeds import document_mass, read_seeds
 
@@ -38,12 +53,17 @@ def refit(
     texts = read_documents(documents)
     y = listed(y)
     digest, y = fingerprint(texts, y), _marked(model, read_targets(y))
-    X, settled = known_matrix(model, texts), Settled.of(model)
+    known = FittedDocuments.known(model, texts)
+    X = document_matrix(model.vectorizer_, texts) if known is None else known.X
+    settled = Settled.of(model)
     if not X.nnz:
         raise ValueError(
             "No document has a word of the model; pass documents like those of its fit."
         )
-    some, labels = _sampled(model, X, y, sample)
+    places = _sampled(model, X, y, sample)
+    some, labels = X, y
+    if places is not None:
+        some, labels = X[places], None if y is None else take(y, places)
     labels, weights = _labels(model, some, labels)
     task = infer_task(labels, model.task)
     if task == "numbers" != model.task and predicted_kind(model.estimator_) == "classes":
@@ -52,21 +72,27 @@ def refit(
     estimator.set_params(max_iter=iterations or model.max_iter)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))
+    side = fit_vectors(model, texts, X, labels, task, known)
+    rows = DocumentRows(X, side)
+    given = (rows if places is None else rows.select(places)).given
     fitted = run_fit(
-        estimator, some, labels, iterations, model.callbacks, model.estimator_, **weights
+        estimator, some, labels, iterations, model.callbacks, model.estimator_, **weights, **given
     )
     fitted = let_go(model, fitted)
     if weights:  # a score on labels that seeds gave says nothing about true labels
         fitted.forget_held_out()
     learned = {
         "target_names": target_names(fitted, y),
-        "documents": FittedDocuments(fingerprint(texts), X, fitted),
+        "documents": FittedDocuments(
+            fingerprint(texts), X, fitted, side, encoder_asked(model, task)
+        ),
+        "encoder": record_encoder(model, fitted),
         "learned": None,
     }
-    new = finish_fit(lambda: described(model, fitted, settled, X, digest, y, **learned))
+    new = finish_fit(lambda: described(model, fitted, settled, rows, digest, y, **learned))
     if some is not X:
         fitted.amend(representation=new.document_topics_)  # of all documents, as the rest
-    return new.amend(drift=measure_drift(model, new, range(len(settled)), X, X))
+    return new.amend(drift=measure_drift(model, new, range(len(settled)), rows, rows))
 
 
 def _marked(model: Any, y: Any) -> Any:
@@ -81,16 +107,15 @@ def _marked(model: Any, y: Any) -> Any:
     return marked
 
 
-def _sampled(model: Any, X: Any, y: Any, sample: int | None) -> tuple[Any, Any]:
-    """Return the documents and labels to fit on: labelled ones and a sample of the others."""
+def _sampled(model: Any, X: Any, y: Any, sample: int | None) -> Any:
+    """Return the documents to fit on, labelled ones and a sample of the others; None: all."""
     n = X.shape[0]
     if sample is None or sample >= n:
-        return X, y
+        return None
     labelled = labelled_documents(model, y, n)
     others = np.random.default_rng(model.seed_).permutation(np.flatnonzero(~labelled))
     others = others[: max(sample - np.count_nonzero(labelled), 0)]
-    rows = np.sort(np.concatenate([np.flatnonzero(labelled), others]))
-    return X[rows], None if y is None else take(y, rows)
+    return np.sort(np.concatenate([np.flatnonzero(labelled), others]))
 
 
 def _labels(model: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:

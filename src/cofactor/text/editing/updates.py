@@ -59,9 +59,10 @@ from cofactor.text.describe.predictions import (
     target_names,
 )
 from cofactor.text.describe.summaries import count_labels, model_words
-from cofactor.text.documents import document_matrix, fingerprint, read_documents
+from cofactor.text.documents import DocumentRows, document_matrix, fingerprint, read_documents
 from cofactor.text.editing.edits import described, fitted_cells
 from cofactor.text.editing.settled import Settled
+from cofactor.text.encoders import refuse_encoder
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
 MAX_WORD_DRIFT = 0.0025  # by which new words may lower the cosine of an old topic, whatever move is
@@ -76,6 +77,7 @@ def update(
     model: Any, documents: Any, y: Any = None, *, new_topics: int | str = 0, move: float = 0.0
 ) -> Any:
     """Return a model that has also learned from new documents; see ``TopicModel.update``."""
+    refuse_encoder(model, "update")
     started = time.perf_counter()
     texts, y = read_documents(documents), listed(y)
     number, move = _read_number(new_topics, len(texts)), _read_move(move)
@@ -109,7 +111,8 @@ def update(
     ends = [started, read, fitted, time.perf_counter()]
     steps = zip(("vectorise", "fit", "describe"), np.diff(ends).tolist(), strict=True)
     sources = [k if k < len(old.components) else None for k in range(len(found.components_))]
-    drift = measure_drift(model, new, sources, document_matrix(model.vectorizer_, texts), X)
+    old_rows = DocumentRows(document_matrix(model.vectorizer_, texts))
+    drift = measure_drift(model, new, sources, old_rows, DocumentRows(X))
     learned = [*(model.fitted.learned or [model.fingerprint_]), own]
     return new.amend(learned=learned, timings=dict(steps), drift=drift)
 
@@ -282,7 +285,10 @@ def _published(
     r = len(model.topic_names_)
     wider = Settled.of(model).extended(len(estimator.components_) - r)
     names = target_names(estimator, None) if hasattr(estimator, "classes_") else model.target_names_
-    new = described(model, estimator, wider, X, digest, vectorizer=vectorizer, target_names=names)
+    rows = DocumentRows(X)
+    new = described(
+        model, estimator, wider, rows, digest, vectorizer=vectorizer, target_names=names
+    )
     support = _support(model, estimator, new.document_topics_, y, names)
     before = document_scores(model)
     if predicted_kind(estimator) == "classes":

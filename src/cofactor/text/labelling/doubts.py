@@ -14,7 +14,7 @@ from cofactor.errors import Parameter, ParameterError
 from cofactor.linear.pool import held_out_scores
 from cofactor.targets.classes import encode_classes, label_shares, read_targets
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import document_matrix
+from cofactor.text.documents import known_rows, read_documents
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,13 @@ class DoubtfulLabel:
 def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
     """Return the labels that look wrong, the most doubtful first.
 
-    Linear models of the words predict each label from the other folds. These are the models whose
-    held-out predictions weight the parts of the pooled head. The fitted ``model`` only vectorises
-    the documents; ``y`` has one class per document, unknown ones marked as in ``fit``.
+    Linear models of the words, and of vectors if the model has an encoder, predict each label from
+    the other folds. These are the models whose held-out predictions weight the parts of the pooled
+    head. The fitted ``model`` only vectorises the documents; ``y`` has one class per document,
+    unknown ones marked as in ``fit``.
     """
-    X = document_matrix(model.vectorizer_, documents)
+    rows = known_rows(model, read_documents(documents))
+    X = rows.X
     targets, coding = encode_classes(read_targets(y), n_samples=X.shape[0])
     if coding.kind != "multiclass":
         raise ParameterError(
@@ -44,7 +46,7 @@ def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
         )
     shares = label_shares(targets)
     labels = np.where(targets.labelled, shares.argmax(axis=1), -1)
-    log_p = judge_labels(X, labels, model.n_jobs)
+    log_p = judge_labels(X, labels, model.n_jobs, rows.side)
     if log_p is None:
         known = labels[labels >= 0]
         raise ValueError(
@@ -55,7 +57,9 @@ def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
     return rank_doubts(log_p, labels, coding.classes.tolist())
 
 
-def judge_labels(X: Any, labels: np.ndarray, n_jobs: int | None = None) -> np.ndarray | None:
+def judge_labels(
+    X: Any, labels: np.ndarray, n_jobs: int | None = None, side: np.ndarray | None = None
+) -> np.ndarray | None:
     """Return log-probabilities of the classes from models that were fitted without each label.
 
     Parameters
@@ -66,6 +70,8 @@ def judge_labels(X: Any, labels: np.ndarray, n_jobs: int | None = None) -> np.nd
         Indices of the classes; −1 is unlabelled.
     n_jobs : int, optional
         Number of threads.
+    side : array (n, d), optional
+        Vectors of the documents.
 
     Returns
     -------
@@ -80,7 +86,8 @@ def judge_labels(X: Any, labels: np.ndarray, n_jobs: int | None = None) -> np.nd
     seen = sizes > 0
     found = np.full(shares.shape, -np.inf)
     with Threads(n_jobs) as threads:
-        scores = held_out_scores(observe(X), np.ones(len(labels)), shares[:, seen], judged, threads)
+        ones = np.ones(len(labels))
+        scores = held_out_scores(observe(X), ones, shares[:, seen], judged, threads, side)
     found[:, seen] = log_softmax(scores, axis=1)
     return found
 

@@ -35,7 +35,7 @@ from cofactor.text.describe.answers import answers_of, represent_documents
 from cofactor.text.describe.predictions import label_thresholds, predicted_kind
 from cofactor.text.describe.summaries import topic_counts
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import known_matrix, read_documents
+from cofactor.text.documents import known_rows, read_documents
 
 CLOSE, FIRST, RANDOM = "close call", "first of its topic", "random check"
 STRATEGIES = ("mixed", "close", "topics", "random")
@@ -185,9 +185,9 @@ def suggest(
         )
     if not (isinstance(n, int | np.integer) and n > 0):
         raise ValueError(f"n={n!r} must be a whole number of at least 1.")
-    X = known_matrix(model, read_documents(documents))
-    S, scores = represent_documents(model, X)
-    candidates = candidates_of(model, X, S, scores, y)
+    documents = known_rows(model, read_documents(documents))
+    S, scores = represent_documents(model, documents)
+    candidates = candidates_of(model, documents.X, S, scores, y)
     seed = check_random_state(model.seed_ if random_state is None else random_state)
     random = np.random.default_rng(seed.randint(2**31 - 1))
     chosen = choose_rows(candidates, int(n), strategy, random)
