@@ -129,9 +129,12 @@ class Visit:
 
     def settled(self):
         """Wait until no fit runs or waits; the page may know it a little later."""
-        self.page.wait_for_function(
-            "async () => !(await (await fetch('/api/state')).json()).busy", polling=100
-        )
+        busy = "async () => (await (await fetch('/api/state')).json()).busy"
+        for _ in range(600):
+            if not self.page.evaluate(busy):  # wait_for_function does not await promises
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError("A fit runs without end.")
 
     def send(self, name, /, **content):
         """Change something as the page does."""
@@ -166,7 +169,7 @@ def test_the_core_loop_by_keys(browser, table, tmp_path):
         visit.settled()
         first.append(visit.decide(keys[TRUTH[visit.place()]]))
         assert len(set(first)) == 20
-        page.locator("mark").nth(1).wait_for()  # the text came after a fit
+        assert page.locator("mark").count() > 1  # the text came after a fit
         assert page.locator(".suggestion h2").inner_text() in CLASSES
         visit.says("20 labels")
         last, before = visit.place(), page.locator(".doc-head").inner_text()
