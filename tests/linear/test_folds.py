@@ -134,3 +134,12 @@ def test_a_draw_decides_which_samples_go_where():
     assert_array_equal(one, same)
     assert (one != other).any()
     assert_array_equal(assign_folds(groups, 4), np.arange(40) % 4)
+
+
+def test_vectors_make_samples_distinct():
+    cells, shares, none = np.ones((6, 2)), np.zeros((6, 1)), np.zeros(6, dtype=bool)
+    vectors = np.array([[1.0, 2.0], [1.0, 2.0], [1.0, -2.0], [2.0, 1.0], [0.0, 0.0], [1.0, 2.0]])
+    for unit in (1.0, 1e-12, 1e12):
+        found = distinct_rows(cells, shares, none, np.ones(6), unit * vectors)
+        assert sorted(found.weights) == [1, 1, 1, 3]
+    assert len(distinct_rows(cells, shares, none, np.ones(6)).rows) == 1

@@ -30,6 +30,7 @@ from cofactor.linear.pool import (
     _held_out,
     _part_weights,
     _sharpness,
+    _view_shares,
     fit_pool,
     judged,
 )
@@ -63,7 +64,13 @@ class Data:
     def shares(self):
         return np.eye(K)[self.y]
 
-    def fit(self, order=slice(None), threads=1, cells=None, counts=None, exponent=0):
+    def vectors(self, noise=1.0, width=8):
+        """Return further vectors that tell the classes apart."""
+        random = np.random.default_rng(1)
+        middle = random.normal(size=(K, width))
+        return middle[self.y] + noise * random.normal(size=(len(self.y), width))
+
+    def fit(self, order=slice(None), threads=1, cells=None, counts=None, exponent=0, side=None):
         cells = self.cells if cells is None else cells
         counts = self.counts if counts is None else counts
         with Threads(threads) as workers:
@@ -74,6 +81,7 @@ class Data:
                 self.labelled[order],
                 workers,
                 exponent,
+                side=None if side is None else side[order],
             )
 
 
@@ -542,3 +550,111 @@ def test_equal_samples_are_held_out_together():
     assert np.isnan(scores[6:]).all()  # a single label, and none
     assert np.isfinite(scores[:6]).all()
     assert_array_equal(scores[0], scores[1])
+
+
+# ---- further vectors of the samples
+
+
+def assert_same_side(found, expected):
+    assert_same(found, expected)
+    assert_allclose(found.side.mean, expected.side.mean, rtol=1e-12, atol=1e-12)
+    assert_allclose(found.side_weights, expected.side_weights, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_of_samples_with_vectors_does_not_matter(kind):
+    data = Data(kind)
+    side = data.vectors()
+    pool, scores = data.fit(side=side)
+    order = np.random.default_rng(1).permutation(len(data.y))
+    other, permuted = data.fit(order, side=side)
+    assert_same_side(other, pool)
+    assert_allclose(permuted, scores[order], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_integer_weights_are_repeated_samples_with_vectors(kind):
+    data = Data(kind)
+    side, counts = data.vectors(), data.random.integers(0, 4, size=len(data.y))
+    counts[data.labelled] += 1
+    weighted, scores = data.fit(counts=counts.astype(float), side=side)
+    repeated, twice = data.fit(np.repeat(np.arange(len(data.y)), counts), side=side)
+    assert_same_side(repeated, weighted)
+    assert_allclose(twice, np.repeat(scores, counts, axis=0), rtol=1e-9, atol=1e-9)
+
+
+def test_samples_with_different_vectors_are_distinct():
+    data = Data(n=30)
+    cells = np.repeat(data.cells[:1], 30, axis=0)  # words say nothing
+    pool, scores = data.fit(cells=cells, side=data.vectors(0.1))
+    assert (scores.argmax(axis=1) == data.y).all()
+    assert pool.expected.n_samples == np.count_nonzero(data.labelled)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("per_class", [1, 4])
+def test_scores_add_up_over_views(kind, per_class):
+    data = Data(kind, per_class=per_class)
+    side = data.vectors()
+    pool, scores = data.fit(side=side)
+    words = pool.scores(observe(data.cells), Threads())
+    assert_allclose(words + pool.side.of(side) @ pool.side_weights, scores, rtol=1e-9, atol=1e-9)
+    assert [name for name in pool.parts if name.startswith("side ")] == [
+        f"side {SOFTMAX}",
+        f"side {SPREAD}",
+    ]
+    assert all(weight >= 0 for weight in pool.parts.values())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vectors_that_tell_classes_apart_help(kind):
+    data = Data(kind, n=200, per_class=3)
+    mixed = data.cells[data.random.permutation(200)]  # words that say nothing
+    right = [
+        np.mean(data.fit(cells=mixed, side=side)[1].argmax(axis=1) == data.y)
+        for side in (None, data.vectors(0.2))
+    ]
+    assert right[0] < 0.5
+    assert right[1] > 0.8
+
+
+def test_vectors_equal_to_the_features_say_the_same():
+    data = Data("numbers", n=120, per_class=10)
+    alone, scores = data.fit()
+    both, twice = data.fit(side=alone.view.of(observe(data.cells)))
+    assert twice.shape == scores.shape
+    assert np.mean(twice.argmax(axis=1) == scores.argmax(axis=1)) > 0.95
+    assert both.side_weights.shape == alone.model.weights.shape
+    assert both.expected.n_samples == alone.expected.n_samples
+
+
+def test_usual_weights_move_to_the_vectors_with_the_number_of_labels():
+    shares = []
+    for n in (4, 10, 1000):
+        labels = Labels(np.eye(K)[np.zeros(n, dtype=int)], np.ones(n), np.ones(n))
+        shares.append(_view_shares(labels))
+    assert shares[1] == pytest.approx((0.75, 0.35))
+    assert shares[2] == pytest.approx((0.5, 0.7), abs=0.01)
+    assert shares[0][0] > shares[1][0] > shares[2][0]
+
+
+@pytest.mark.parametrize("width", [4, 300])
+def test_held_out_samples_of_both_views_are_the_same(width, monkeypatch):
+    """Views with more columns fit fewer folds side by side, so they hold out in another order."""
+    monkeypatch.setattr(pool_module, "MAX_TABLE_CELLS", 3 * K * 80)
+    data = Data(n=80, per_class=12)
+    mixed = data.cells[data.random.permutation(80)]  # words that say nothing
+    pool, _ = data.fit(cells=mixed, side=data.vectors(0.1, width=width))
+    assert pool.expected.value > 0.9
+
+
+def test_held_out_scores_see_vectors():
+    data = Data(n=60, per_class=10)
+    mixed, everyone = data.cells[data.random.permutation(60)], np.ones(60, dtype=bool)
+    given = observe(mixed), np.ones(60), data.shares, everyone, Threads()
+    right = [
+        np.mean(pool_module.held_out_scores(*given, side=side).argmax(axis=1) == data.y)
+        for side in (None, data.vectors(0.2))
+    ]
+    assert right[0] < 0.6
+    assert right[1] > 0.9
