@@ -258,10 +258,7 @@ def encode_texts(encoder: Any, texts: list[str], width: int | None = None) -> Fl
             ) from error
         parts.append(read_vectors(raw, len(some), width))
         width = parts[0].shape[1]
-    vectors = np.concatenate(parts)
-    if len(texts) > 1 and not vectors.any():
-        raise ValueError("encoder returned zero vectors only; use another encoder.")
-    return vectors
+    return np.concatenate(parts)
 
 
 def text_parts(encoder: Any, text: str, weights: FloatArray) -> dict[str, FloatArray] | None:
@@ -394,6 +391,8 @@ def refuse_encoder(model: Any, what: str) -> None:
 
 def vectors_fit(X: Any, vectors: FloatArray) -> bool:
     """Return whether vectors fit documents with the words X; warn if they do not."""
+    if not vectors.any():
+        raise ValueError("encoder returned zero vectors only; use another encoder.")
     found = agreement(X, vectors)
     if found is None or found >= MIN_AGREEMENT:
         return True

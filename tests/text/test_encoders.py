@@ -1,0 +1,454 @@
+"""Encoders: what they may return, static models, and topic models that have one."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from cofactor import TopicModel
+from cofactor.text import encoders
+from cofactor.text.encoders import (
+    EncoderRecord,
+    StaticEncoder,
+    agreement,
+    encode_texts,
+    find_encoder,
+    read_vectors,
+    text_without,
+)
+from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
+
+WIDTH = 6
+
+
+def word_vectors():
+    """Return vectors of words: those of one subject are alike."""
+    random = np.random.default_rng(3)
+    middles = random.normal(size=(len(SUBJECTS), WIDTH))
+    found = {}
+    for middle, words in zip(middles, SUBJECTS.values(), strict=True):
+        found |= {word: middle + 0.5 * random.normal(size=WIDTH) for word in words.split()}
+    return found | {word: 0.3 * random.normal(size=WIDTH) for word in NOISE.split()}
+
+
+VECTORS = word_vectors()
+
+
+def encode(texts):
+    """Return the means of the words' vectors."""
+    rows = [[VECTORS[word] for word in text.split() if word in VECTORS] for text in texts]
+    return np.array([np.mean(row, axis=0) if row else np.zeros(WIDTH) for row in rows])
+
+
+class Own:
+    """An encoder with a method."""
+
+    def encode(self, texts):
+        return encode(texts)
+
+
+class Tensor:
+    """Looks like a tensor of torch."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def detach(self):
+        return self
+
+    cpu = float = detach
+
+    def numpy(self):
+        return self.values
+
+
+def write_static(folder, words=None, **arrays):
+    """Write a static model in the form of model2vec."""
+    tokenizers = pytest.importorskip("tokenizers")
+    numpy_files = pytest.importorskip("safetensors.numpy")
+    pytest.importorskip("model2vec")
+    words = ["[UNK]", *(VECTORS if words is None else words)]
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece(
+            {word: i for i, word in enumerate(words)},
+            unk_token="[UNK]",
+            max_input_chars_per_word=50,
+        )
+    )
+    tokenizer.normalizer = tokenizers.normalizers.Lowercase()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    folder.mkdir(exist_ok=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    rows = np.array([np.zeros(WIDTH), *(VECTORS.get(word, np.ones(WIDTH)) for word in words[1:])])
+    arrays = {"embeddings": rows.astype(np.float32), **arrays}
+    numpy_files.save_file(arrays, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps({"normalize": False}))
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_static(tmp_path_factory.mktemp("static"))
+
+
+@pytest.fixture(scope="module")
+def static(folder):
+    return TopicModel(4, encoder=folder, random_state=0).fit(TEXTS, SOME)
+
+
+@pytest.fixture(scope="module")
+def own():
+    return TopicModel(4, encoder=encode, random_state=0).fit(TEXTS, SOME)
+
+
+# ---- what encoders return
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        [[1, 2], [3, 4]],
+        ((1.0, 2.0), (3.0, 4.0)),
+        np.array([[1, 2], [3, 4]], dtype=np.float16),
+        np.array([[1, 2], [3, 4]], dtype=np.uint8),
+        [np.array([1.0, 2.0]), np.array([3.0, 4.0])],
+        Tensor([[1, 2], [3, 4]]),
+    ],
+)
+def test_arrays_lists_and_tensors_are_read(raw):
+    found = read_vectors(raw, 2)
+    assert found.dtype == np.float32
+    assert_array_equal(found, [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ([[1, 2]], "returned 1 rows for 2 texts"),
+        ([[1, 2], [3]], "one row of numbers for each"),
+        ([1, 2], r"an array of shape \(2,\) for 2 texts"),
+        (None, "one row of numbers for each"),
+        (["a", "b"], "a list for 2 texts"),
+        ([[1, np.nan], [1, 2]], "not finite for text 0 of 2"),
+        ([[1, 2], [np.inf, 2]], "not finite for text 1 of 2"),
+        (np.full((2, 2), 1e300), "not finite"),
+        (np.zeros((2, 0)), "0 dimensions"),
+        (np.ones((2, 5)), "5 dimensions, but earlier ones have 2"),
+    ],
+)
+def test_other_results_are_one_sentence(raw, message):
+    with pytest.raises(ValueError, match=message) as error:
+        read_vectors(raw, 2, width=2 if "earlier" in message else None)
+    assert str(error.value).endswith(".")
+
+
+def test_zero_vectors_only_are_refused():
+    with pytest.raises(ValueError, match="zero vectors only"):
+        TopicModel(3, encoder=lambda texts: np.zeros((len(texts), 3))).fit(TEXTS, SOME)
+
+
+def test_an_encoder_that_fails_in_the_middle_says_where(monkeypatch):
+    monkeypatch.setattr(encoders, "TEXTS_TOGETHER", 2)
+
+    def fails(texts):
+        if "c" in texts:
+            raise RuntimeError("out of memory")
+        return np.ones((len(texts), 2))
+
+    with pytest.raises(ValueError, match="texts 2 to 3: RuntimeError: out of memory"):
+        encode_texts(fails, ["a", "b", "c", "d", "e"])
+
+
+def test_the_dimension_may_not_change_between_batches(monkeypatch):
+    monkeypatch.setattr(encoders, "TEXTS_TOGETHER", 1)
+    with pytest.raises(ValueError, match="3 dimensions, but earlier ones have 2"):
+        encode_texts(lambda texts: np.ones((1, 2 if texts == ["a"] else 3)), ["a", "b"])
+
+
+def test_batches_do_not_change_vectors(folder, monkeypatch):
+    whole = encode_texts(folder, TEXTS)
+    monkeypatch.setattr(encoders, "TEXTS_TOGETHER", 7)
+    assert_array_equal(encode_texts(folder, TEXTS), whole)
+
+
+# ---- static models
+
+
+def test_static_vectors_are_means_of_token_vectors(folder):
+    texts = [*TEXTS[:20], "Moon moon god", ""]
+    expected = encode([text.lower() for text in texts])
+    assert_allclose(encode_texts(folder, texts), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_model2vec_agrees(folder):
+    model2vec = pytest.importorskip("model2vec")
+    found = model2vec.StaticModel.from_pretrained(folder).encode(TEXTS)
+    assert_allclose(encode_texts(folder, TEXTS), found, rtol=1e-5, atol=1e-6)
+
+
+def test_weights_and_mapping_are_used(tmp_path):
+    words = ["moon", "god"]
+    vectors = np.array([[0, 0], [1, 2]], dtype=np.float32)
+    arrays = {
+        "embeddings": vectors,
+        "weights": np.array([1, 3, 5], dtype=np.float32),
+        "mapping": np.array([0, 1, 1]),
+    }
+    found = encode_texts(write_static(tmp_path / "static", words, **arrays), ["moon", "moon god"])
+    assert_allclose(found, [[3, 6], [4, 8]])
+
+
+@pytest.mark.parametrize("text", ["The moon, the MOON and god!", "", "zzz", "moon\n  puck-goal"])
+def test_parts_of_words_add_up(folder, text):
+    encoder, weights = find_encoder(folder), np.random.default_rng(0).normal(size=(WIDTH, 3))
+    parts = encoder.word_parts(text, weights)
+    total = sum(parts.values(), np.zeros(3))
+    assert_allclose(total, encoder.encode([text])[0] @ weights, rtol=1e-5, atol=1e-6)
+    assert set(parts) == {word for word in ("moon", "god", "puck", "goal") if word in text.lower()}
+
+
+def test_tokens_of_one_word_have_one_part(tmp_path):
+    folder = write_static(tmp_path / "static", ["mo", "##on", "god"])
+    parts = find_encoder(folder).word_parts("Moon god moon", np.eye(WIDTH))
+    assert list(parts) == ["moon", "god"]
+
+
+def test_text_without_a_word():
+    assert text_without("Goal, goals and GOAL", "goal") == ", goals and "
+    assert text_without("New  York is new", "new york") == " is new"
+    assert text_without("a+b", "") == "a+b"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda f: (f / "tokenizer.json").write_text("{"), "cannot be loaded"),
+        (lambda f: (f / "tokenizer.json").unlink(), "cannot be loaded"),
+        (lambda f: (f / "model.safetensors").write_bytes(b"\xff" * 64), "cannot be loaded"),
+        (lambda f: (f / "model.safetensors").write_bytes(b""), "cannot be loaded"),
+        (lambda f: (f / "config.json").write_text("[]"), "cannot be"),
+    ],
+)
+def test_damaged_folders_are_one_sentence(tmp_path, spoil, message):
+    name = write_static(tmp_path / "static")
+    spoil(tmp_path / "static")
+    with pytest.raises(ValueError, match=message) as error:
+        find_encoder(name)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"embeddings": np.full((33, 2), np.nan, np.float32)}, "not finite"),
+        ({"embeddings": np.ones((33, 2), np.int64)}, "not a matrix of numbers"),
+        ({"weights": np.ones(3, np.float32)}, "weights do not fit"),
+        ({"mapping": np.full(33, 99)}, "mapping does not fit"),
+        ({"mapping": np.full(33, -1)}, "mapping does not fit"),
+    ],
+)
+def test_static_models_that_do_not_fit_together_are_refused(tmp_path, arrays, message):
+    assert len(VECTORS) + 1 == 33
+    with pytest.raises(ValueError, match=message):
+        find_encoder(write_static(tmp_path / "static", **arrays))
+
+
+def test_unknown_names_are_one_sentence():
+    pytest.importorskip("model2vec")
+    with pytest.raises(ValueError, match="neither a folder nor a known name"):
+        find_encoder("nothing here")
+
+
+def test_wordllama_needs_no_network():
+    pytest.importorskip("wordllama")
+    found = encode_texts("wordllama", ["the king", "a queen", "the invoice"])
+    assert found.shape == (3, 256)
+    cosines = found @ found.T / np.outer(*[np.linalg.norm(found, axis=1)] * 2)
+    assert cosines[0, 1] > cosines[0, 2]
+
+
+# ---- whether vectors fit
+
+
+def test_vectors_that_follow_the_words_agree(own):
+    X = own.fitted.documents.X
+    vectors = encode(TEXTS)
+    assert agreement(X, vectors) > 0.5
+    order = np.random.default_rng(0).permutation(len(TEXTS))
+    assert abs(agreement(X, vectors[order])) < 0.15
+    assert agreement(X[:20], vectors[:20]) is None
+
+
+def test_vectors_that_do_not_fit_are_left_out_with_a_warning():
+    random = np.random.default_rng(0)
+
+    def noise(texts):
+        return random.normal(size=(len(texts), 5))
+
+    with pytest.warns(UserWarning, match="The encoder's vectors are not used"):
+        model = TopicModel(4, encoder=noise, random_state=0).fit(TEXTS, SOME)
+    words = TopicModel(4, random_state=0).fit(TEXTS, SOME)
+    assert_array_equal(model.predict_proba(UNSEEN), words.predict_proba(UNSEEN))
+    assert model.fitted.encoder is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a refit does not ask again
+        model.refit(TEXTS, SOME)
+
+
+# ---- topic models
+
+
+def test_without_an_encoder_nothing_changes(model):
+    assert model.fitted.encoder is None
+    assert model.estimator_.pooled_head.side is None
+
+
+@pytest.mark.parametrize("kind", ["static", "own"])
+def test_models_use_vectors(kind, request):
+    model = request.getfixturevalue(kind)
+    head = model.estimator_.pooled_head
+    assert head.side_weights.shape == (WIDTH, 3)
+    assert model.score(TEXTS, LABELS) > 0.95
+    assert_allclose(
+        model.predict_proba(TEXTS), model.estimator_.probabilities(model.document_scores_)
+    )
+    assert [row.prediction for row in model.documents(TEXTS)] == model.predict(TEXTS).tolist()
+    assert len(model.annotate(UNSEEN)) == len(UNSEEN)
+    assert len(model.to_label(TEXTS, 3, y=SOME)) == 3
+    assert len(model.over_time(TEXTS, ["2024-01-01", "2024-02-01"] * 60)) > 0
+
+
+def test_an_object_and_its_function_agree(own):
+    other = TopicModel(4, encoder=Own(), random_state=0).fit(TEXTS, SOME)
+    assert_array_equal(other.predict_proba(UNSEEN), own.predict_proba(UNSEEN))
+
+
+def test_permuted_documents_permute(own):
+    order = np.random.default_rng(0).permutation(len(TEXTS))
+    texts = [TEXTS[i] for i in order]
+    other = TopicModel(4, encoder=encode, random_state=0).fit(texts, SOME[order])
+    assert_allclose(other.predict_proba(UNSEEN), own.predict_proba(UNSEEN), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["static", "own"])
+def test_explanations_add_up(kind, request):
+    model, bases = request.getfixturevalue(kind), []
+    for text in [*TEXTS[:30], *UNSEEN[:3]]:
+        told = model.explain(text)
+        total = told.class_parts.sum(axis=0) + told.topic_scores.sum(axis=0) + told.base
+        assert_allclose(total, told.scores, rtol=1e-9, atol=1e-9)
+        found = model.estimator_.probabilities(told.scores[None])
+        assert_allclose(found, model.predict_proba([text]), atol=1e-9)
+        lead = told.contrast.words.sum() + told.contrast.topics.sum() + told.contrast.base
+        assert lead == pytest.approx(told.contrast.lead)
+        bases.append(told.base)
+    assert_allclose(bases, np.broadcast_to(bases[0], (33, 3)), atol=1e-6)  # no rest is hidden in it
+
+
+def test_words_or_the_whole_text_have_the_vectors_parts(static, own):
+    text = "rocket to the moon"
+    assert static.explain(text).words == ["moon", "rocket"]
+    assert own.explain(text).words == ["moon", "rocket", "the text as a whole"]
+    assert "the text as a whole" not in [row.word for row in own.explain(text).left_out]
+
+
+def test_words_that_only_the_encoder_knows_have_parts(tmp_path):
+    folder = write_static(tmp_path / "static", [*VECTORS, "the"])
+    model = TopicModel(4, encoder=folder, random_state=0).fit(TEXTS, SOME)
+    told = model.explain("the moon")
+    assert told.words == ["moon", "the"]
+    assert told.weights[1] == 0.0
+    assert not told.topic_parts[1].any()
+    assert told.class_parts[1].any()
+    rows = {row.word: row for row in told.table}
+    assert rows["the"].topic == ""
+    (row,) = [row for row in told.left_out if row.word == "the"]
+    c = told.explained
+    assert row.probability == pytest.approx(model.predict_proba([" moon"])[0, c])
+
+
+def test_a_word_left_out_is_left_out_of_the_vector(own):
+    told = own.explain("moon puck bible moon")
+    for row in told.left_out:
+        rest = text_without("moon puck bible moon", row.word)
+        assert row.probability == pytest.approx(own.predict_proba([rest])[0, told.explained])
+
+
+def test_vectors_are_computed_once(monkeypatch):
+    calls = []
+
+    def counting(texts):
+        calls.append(len(texts))
+        return encode(texts)
+
+    model = TopicModel(4, encoder=counting, random_state=0).fit(TEXTS, SOME)
+    model = model.refit(TEXTS, LABELS)
+    model.to_label(TEXTS, 3, y=SOME)
+    model.doubtful_labels(TEXTS, LABELS)
+    assert calls.count(len(TEXTS)) == 1
+    assert model.fitted.documents.side.nbytes == 4 * WIDTH * len(TEXTS)
+
+
+def test_a_refit_equals_the_fit_in_its_linear_models(own):
+    again = own.refit(TEXTS, SOME)
+    weights = own.estimator_.pooled_head.side_weights
+    assert_allclose(again.estimator_.pooled_head.side_weights, weights, rtol=1e-9)
+    sampled = own.refit(TEXTS, SOME, sample=60)
+    assert sampled.score(TEXTS, LABELS) > 0.9
+
+
+def test_models_without_labels_do_not_ask_the_encoder():
+    def refuse(texts):
+        raise AssertionError
+
+    model = TopicModel(3, encoder=refuse, random_state=0).fit(TEXTS)
+    assert model.fitted.encoder is None
+    assert model.transform(UNSEEN).shape == (len(UNSEEN), 3)
+
+
+def test_edits_keep_the_vectors(own):
+    for changed in (own.drop(0), own.merge([0, 1]), own.ban(0, own.topics(1)[0].words[0])):
+        assert changed.predict(UNSEEN[:3]).tolist() == ["space", "sport", "faith"]
+    assert own.split(0, TEXTS).predict(UNSEEN[:3]).tolist() == ["space", "sport", "faith"]
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda m: m.fit(TEXTS, np.arange(len(TEXTS)) + 0.5), "y holds numbers"),
+        (lambda m: m.fit(TEXTS, [{"a", label} for label in LABELS]), "several labels per document"),
+        (lambda m: m.set_params(head="refit").fit(TEXTS, SOME), "head is 'refit'"),
+        (lambda m: m.partial_fit(TEXTS, SOME), "cannot be used with partial_fit"),
+        (lambda m: m.fit(TEXTS, SOME).update(UNSEEN), "cannot be used with update"),
+        (lambda m: m.set_params(encoder=3).fit(TEXTS, SOME), "encoder"),
+    ],
+)
+def test_encoders_are_refused_where_nothing_uses_them(act, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        act(TopicModel(4, encoder=encode, random_state=0))
+
+
+def test_records_tell_encoders_apart():
+    record = EncoderRecord.of(encode_all)
+    assert (record.named, record.width) == (False, 2)
+    assert record.name.endswith("encode_all")
+    assert record.differs(encode_all) is None
+    assert record.differs(lambda texts: encode_all(texts) * (1 + 1e-4)) is None
+    assert "other vectors" in record.differs(lambda texts: -encode_all(texts))
+    assert "3 dimensions in place of 2" in record.differs(lambda texts: np.ones((3, 3)))
+    assert EncoderRecord.of(Letters()).name.endswith("Letters")
+
+
+def encode_all(texts):
+    return np.array([[len(text), text.count("e")] for text in texts], dtype=float)
+
+
+class Letters:
+    encode = staticmethod(encode_all)
+
+
+def test_static_encoders_are_frozen():
+    with pytest.raises(AttributeError):
+        StaticEncoder(None, None).vectors = 3  # type: ignore[misc]
