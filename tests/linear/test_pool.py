@@ -630,7 +630,7 @@ def test_vectors_equal_to_the_features_say_the_same():
 
 def test_usual_weights_move_to_the_vectors_with_the_number_of_labels():
     shares = []
-    for n in (4, 10, 1000):
+    for n in (4, 20, 2000):
         labels = Labels(np.eye(K)[np.zeros(n, dtype=int)], np.ones(n), np.ones(n))
         shares.append(_view_shares(labels))
     assert shares[1] == pytest.approx((0.75, 0.35))

@@ -297,6 +297,19 @@ def test_vectors_that_do_not_fit_are_left_out_with_a_warning():
         model.refit(TEXTS, SOME)
 
 
+def test_an_encoder_of_another_language_is_left_out():
+    pytest.importorskip("wordllama")
+    german = [
+        "der Mond und die Rakete sind nicht auf der Erde",
+        "das Tor und die Mannschaft waren für uns da",
+        "wir haben die Kirche und die Bibel bei uns",
+    ] * 20
+    labels = np.where(np.arange(60) < 12, np.array(["a", "b", "c"] * 20), "")
+    with pytest.warns(UserWarning, match="made for English, but .* seems to be German"):
+        model = TopicModel(3, encoder="wordllama", random_state=0).fit(german, labels)
+    assert model.fitted.encoder is None
+
+
 # ---- topic models
 
 

@@ -49,9 +49,9 @@ MIN_PART_SHARE = 0.05
 VIEW_SHARES = (0.5, 0.7)
 """Usual weights of the features' parts and of the side's, relative to those of a view alone, if
 there are many labels."""
-DOUBTED_LABELS = 10.0
+DOUBTED_LABELS = 20.0
 """With this many labels, the usual weights are half way from the features alone to that."""
-ONE_LABEL_SHARES = (0.5, 1.0)
+ONE_LABEL_SHARES = (0.75, 0.75)
 """The same where no label can be held out."""
 VIEWS_STRENGTH = 10.0
 """How strongly the usual weights hold if there are several views."""

@@ -9,8 +9,8 @@ A *static* encoder has a vector for each token; the vector of a text is their me
 its part in every score (`StaticEncoder.word_parts`). Other encoders see a text as a whole.
 
 Vectors that do not fit the texts, such as those of an English encoder for Korean texts, cost more
-accuracy than they bring, and a handful of labels does not show it. `vectors_fit` compares the
-neighbours by vectors with those by words instead.
+accuracy than they bring, and a handful of labels does not show it. So `speaks` compares languages,
+if they are known, and `vectors_fit` compares the neighbours by vectors with those by words.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ class StaticEncoder:
         The row of ``vectors`` of each token; None: its own.
     unknown : int or None
         The token of unknown words, which does not count.
+    languages : tuple of str
+        The languages that it was made for; empty if not known.
     """
 
     tokenizer: Any
@@ -72,6 +74,7 @@ class StaticEncoder:
     weights: FloatArray | None = None
     places: Any = None
     unknown: int | None = None
+    languages: tuple[str, ...] = ()
 
     def encode(self, texts: Iterable[str]) -> FloatArray:
         """Return the vectors of texts; a text without tokens has a zero vector."""
@@ -180,7 +183,7 @@ def _wordllama() -> StaticEncoder:
     tokenizer = Tokenizer.from_file(
         str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json")
     )
-    return StaticEncoder(_plain(tokenizer), next(iter(vectors.values())))
+    return StaticEncoder(_plain(tokenizer), next(iter(vectors.values())), languages=("english",))
 
 
 def _model2vec(name: str) -> StaticEncoder:
@@ -387,6 +390,18 @@ def refuse_encoder(model: Any, what: str) -> None:
 
 
 # ---- whether vectors fit the texts
+
+
+def speaks(encoder: Any, languages: Iterable[str]) -> bool:
+    """Return whether an encoder may know the languages of texts; warn if it knows others only."""
+    own = getattr(find_encoder(encoder), "languages", ())
+    if not own or not languages or set(own) & set(languages):
+        return True
+    warn(
+        f"The encoder's vectors are not used: it was made for {' and '.join(own).title()}, but the "
+        f"language of the texts seems to be {' and '.join(languages).title()}."
+    )
+    return False
 
 
 def vectors_fit(X: Any, vectors: FloatArray) -> bool:

@@ -33,7 +33,7 @@ from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of
 from cofactor.text.describe.summaries import count_labels, describe_topics
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
-from cofactor.text.encoders import EncoderRecord, encode_texts, vectors_fit
+from cofactor.text.encoders import EncoderRecord, encode_texts, speaks, vectors_fit
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.grammar import class_numbers, grammar_helps
 from cofactor.text.seeds import (
@@ -80,7 +80,7 @@ def fit_documents(
     vectorizer, X = vectorise(model, texts, y)
     words, seed = Words.of(vectorizer), draw_seed(model.random_state)
     task = infer_task(y, model.task)
-    rows = DocumentRows(X, fit_vectors(model, texts, X, y, task))
+    rows = DocumentRows(X, fit_vectors(model, vectorizer, texts, X, y, task))
     vectorised = time.perf_counter()
     estimator, seeded = fit_estimator(
         model, vectorizer, X, y, seed=seed, fit=fit, **weights, **rows.given
@@ -107,7 +107,13 @@ def encoder_asked(model: Any, task: str) -> bool:
 
 
 def fit_vectors(
-    model: Any, texts: list[str], X: Any, y: Any, task: str, known: FittedDocuments | None = None
+    model: Any,
+    vectorizer: Any,
+    texts: list[str],
+    X: Any,
+    y: Any,
+    task: str,
+    known: FittedDocuments | None = None,
 ) -> FloatArray | None:
     """Return the vectors of documents for a fit, if the model has an encoder that fits them.
 
@@ -131,6 +137,8 @@ def fit_vectors(
         )
     if known is not None and known.encoded:
         return known.side
+    if not speaks(model.encoder, getattr(vectorizer, "languages_", ())):
+        return None
     vectors = encode_texts(model.encoder, texts)
     return vectors if vectors_fit(X, vectors) else None
 

@@ -72,7 +72,7 @@ def refit(
     estimator.set_params(max_iter=iterations or model.max_iter)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))
-    side = fit_vectors(model, texts, X, labels, task, known)
+    side = fit_vectors(model, model.vectorizer_, texts, X, labels, task, known)
     rows = DocumentRows(X, side)
     given = (rows if places is None else rows.select(places)).given
     fitted = run_fit(
