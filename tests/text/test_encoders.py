@@ -1,6 +1,5 @@
 """Encoders: what they may return, static models, and topic models that have one."""
 
-import json
 import warnings
 
 import numpy as np
@@ -18,22 +17,13 @@ from cofactor.text.encoders import (
     read_vectors,
     text_without,
 )
+from static_models import subject_vectors, write_static
 from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
 
 WIDTH = 6
 
 
-def word_vectors():
-    """Return vectors of words: those of one subject are alike."""
-    random = np.random.default_rng(3)
-    middles = random.normal(size=(len(SUBJECTS), WIDTH))
-    found = {}
-    for middle, words in zip(middles, SUBJECTS.values(), strict=True):
-        found |= {word: middle + 0.5 * random.normal(size=WIDTH) for word in words.split()}
-    return found | {word: 0.3 * random.normal(size=WIDTH) for word in NOISE.split()}
-
-
-VECTORS = word_vectors()
+VECTORS = subject_vectors(map(str.split, SUBJECTS.values()), NOISE.split(), WIDTH)
 
 
 def encode(texts):
@@ -64,33 +54,9 @@ class Tensor:
         return self.values
 
 
-def write_static(folder, words=None, **arrays):
-    """Write a static model in the form of model2vec."""
-    tokenizers = pytest.importorskip("tokenizers")
-    numpy_files = pytest.importorskip("safetensors.numpy")
-    pytest.importorskip("model2vec")
-    words = ["[UNK]", *(VECTORS if words is None else words)]
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.WordPiece(
-            {word: i for i, word in enumerate(words)},
-            unk_token="[UNK]",
-            max_input_chars_per_word=50,
-        )
-    )
-    tokenizer.normalizer = tokenizers.normalizers.Lowercase()
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    folder.mkdir(exist_ok=True)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    rows = np.array([np.zeros(WIDTH), *(VECTORS.get(word, np.ones(WIDTH)) for word in words[1:])])
-    arrays = {"embeddings": rows.astype(np.float32), **arrays}
-    numpy_files.save_file(arrays, folder / "model.safetensors")
-    (folder / "config.json").write_text(json.dumps({"normalize": False}))
-    return str(folder)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return write_static(tmp_path_factory.mktemp("static"))
+    return write_static(tmp_path_factory.mktemp("static"), VECTORS)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +155,7 @@ def test_model2vec_agrees(folder):
 
 
 def test_weights_and_mapping_are_used(tmp_path):
-    words = ["moon", "god"]
+    words = {word: VECTORS[word] for word in ("moon", "god")}
     vectors = np.array([[0, 0], [1, 2]], dtype=np.float32)
     arrays = {
         "embeddings": vectors,
@@ -210,7 +176,9 @@ def test_parts_of_words_add_up(folder, text):
 
 
 def test_tokens_of_one_word_have_one_part(tmp_path):
-    folder = write_static(tmp_path / "static", ["mo", "##on", "god"])
+    folder = write_static(
+        tmp_path / "static", {"mo": np.ones(6), "##on": np.ones(6), "god": np.ones(6)}
+    )
     parts = find_encoder(folder).word_parts("Moon god moon", np.eye(WIDTH))
     assert list(parts) == ["moon", "god"]
 
@@ -232,7 +200,7 @@ def test_text_without_a_word():
     ],
 )
 def test_damaged_folders_are_one_sentence(tmp_path, spoil, message):
-    name = write_static(tmp_path / "static")
+    name = write_static(tmp_path / "static", VECTORS)
     spoil(tmp_path / "static")
     with pytest.raises(ValueError, match=message) as error:
         find_encoder(name)
@@ -252,7 +220,7 @@ def test_damaged_folders_are_one_sentence(tmp_path, spoil, message):
 def test_static_models_that_do_not_fit_together_are_refused(tmp_path, arrays, message):
     assert len(VECTORS) + 1 == 33
     with pytest.raises(ValueError, match=message):
-        find_encoder(write_static(tmp_path / "static", **arrays))
+        find_encoder(write_static(tmp_path / "static", VECTORS, **arrays))
 
 
 def test_unknown_names_are_one_sentence():
@@ -368,7 +336,7 @@ def test_words_or_the_whole_text_have_the_vectors_parts(static, own):
 
 
 def test_words_that_only_the_encoder_knows_have_parts(tmp_path):
-    folder = write_static(tmp_path / "static", [*VECTORS, "the"])
+    folder = write_static(tmp_path / "static", {**VECTORS, "the": np.ones(WIDTH)})
     model = TopicModel(4, encoder=folder, random_state=0).fit(TEXTS, SOME)
     told = model.explain("the moon")
     assert told.words == ["moon", "the"]
