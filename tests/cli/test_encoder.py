@@ -62,3 +62,35 @@ def test_encoders_that_cannot_be_used_are_one_sentence(home, tmp_path):
 def test_update_refuses_models_with_an_encoder(fitted, home, tmp_path):
     done = cofactor("update", fitted, home / "posts.csv", "-o", tmp_path / "m", code=2)
     assert "--encoder cannot be used with update" in done.stderr
+
+
+# ---- classes by their names
+
+
+@pytest.mark.parametrize("way", ["list", "file", "words"])
+def test_classes_by_their_names(home, static, tmp_path, way):
+    given = {"list": "goal,recipe,rocket", "file": str(tmp_path / "names.txt")}
+    (tmp_path / "names.txt").write_text("goal\n\nrecipe: sugar and butter\nrocket: the moon\n")
+    encoder = [] if way == "words" else ["--encoder", static]
+    fit = ("fit", home / "posts.csv", "--text", "body", "-k", 6, "-o", tmp_path / "model")
+    cofactor(*fit, "--classes", given.get(way, given["list"]), *encoder)
+    model = load_model(tmp_path / "model")
+    assert model.target_names_ == ["goal", "recipe", "rocket"]
+    found = model.predict(["penalty of the coach", "onion and cheese", "nasa telescope"])
+    assert found.tolist() == ["goal", "recipe", "rocket"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--classes", "goal"], "names fewer than two classes"),
+        (["--classes", "goal,goal"], "names 'goal' twice"),
+        (["--classes", "goal,:x"], "has a class without a name"),
+        (["--classes", "goal,!!"], "'!!' has no words"),
+        (["--classes", "a,b", "--seed-words", "a=goal"], "--classes and --seed-words exclude"),
+        (["--classes", "a,b", "--task", "numbers"], "--classes and --task numbers exclude"),
+    ],
+)
+def test_bad_classes_are_one_sentence(home, tmp_path, options, message):
+    fit = ("fit", home / "posts.csv", "--text", "body", "-o", tmp_path / "m")
+    assert message in cofactor(*fit, *options, code=2).stderr

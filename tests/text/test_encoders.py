@@ -433,3 +433,45 @@ class Letters:
 def test_static_encoders_are_frozen():
     with pytest.raises(AttributeError):
         StaticEncoder(None, None).vectors = 3  # type: ignore[misc]
+
+
+# ---- classes by their names
+
+NAMES = {"space": ["moon", "rocket"], "sport": ["hockey"], "faith": ["church", "god"]}
+
+
+def test_texts_nearest_to_a_name_get_it_as_a_label():
+    labels, weights = encoders.labels_by_meaning(encode, NAMES, encode(TEXTS))
+    known = labels != ""
+    assert 0.4 * len(TEXTS) < known.sum() < 0.6 * len(TEXTS)
+    assert np.mean(labels[known] == LABELS[known]) > 0.95
+    assert_array_equal(weights, known.astype(float))
+
+
+def test_names_alone_make_a_classifier():
+    model = TopicModel(4, task="classes", seeds=NAMES, encoder=encode, random_state=0).fit(TEXTS)
+    assert model.score(TEXTS, LABELS) > 0.9
+    assert model.expected_score_ is None
+    assert model.fitted.encoder is None  # the words alone predict
+    again = model.refit(TEXTS)
+    assert again.score(TEXTS, LABELS) > 0.9
+    assert model.refit(TEXTS, sample=60).score(TEXTS, LABELS) > 0.8
+
+
+def test_names_need_not_be_among_the_words_of_the_texts():
+    known = {**VECTORS, "cosmos": VECTORS["moon"], "athletics": VECTORS["goal"]}
+
+    def wider(texts):
+        rows = [[known[word] for word in text.split() if word in known] for text in texts]
+        return np.array([np.mean(row, axis=0) if row else np.zeros(WIDTH) for row in rows])
+
+    seeds = {"space": ["cosmos"], "sport": ["athletics"], "faith": ["church"]}
+    model = TopicModel(4, task="classes", seeds=seeds, encoder=wider, random_state=0).fit(TEXTS)
+    assert model.score(TEXTS, LABELS) > 0.9
+
+
+def test_known_labels_are_used_with_names():
+    model = TopicModel(4, task="classes", seeds=NAMES, encoder=encode, random_state=0)
+    model.fit(TEXTS, SOME)
+    assert model.fitted.encoder is not None
+    assert model.score(TEXTS, LABELS) > 0.95

@@ -9,6 +9,7 @@ A model's manifest notes its `TableOptions`, so that later commands read the tab
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -191,6 +192,42 @@ def _seeds(_: Any, __: Any, given: tuple[str, ...]) -> dict[str, list[str]] | No
     return seeds or None
 
 
+def _classes(_: Any, __: Any, given: str | None) -> dict[str, list[str]] | None:
+    """Return the words of each class: those after its name, or those of the name."""
+    if given is None:
+        return None
+    from cofactor.io.tables.sources import check_plain_file
+
+    lines = given.split(",")
+    if Path(given).is_file():
+        try:
+            check_plain_file(Path(given))
+            lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, ValueError) as error:
+            raise BadInput(f"--classes {given!r} cannot be read: {error}.") from error
+    found: dict[str, list[str]] = {}
+    for line in filter(str.strip, lines):
+        name, _, words = (part.strip() for part in line.partition(":"))
+        if not name or name in found:
+            what = "has a class without a name" if not name else f"names {name!r} twice"
+            raise BadInput(f"--classes {what}; give each class its own name.")
+        found[name] = _meaningful_words(words or name)
+        if not found[name]:
+            raise BadInput(f"--classes: {name!r} has no words; add some after a colon.")
+    if len(found) < 2:
+        raise BadInput(f"--classes {given!r} names fewer than two classes, or is no file.")
+    return found
+
+
+def _meaningful_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without English grammatical words."""
+    from cofactor.text.vectorizer.languages import grammatical_words
+
+    words = re.findall(r"\w+", text.lower())
+    hidden = grammatical_words("english")
+    return [word for word in dict.fromkeys(words) if word not in hidden] or words
+
+
 def _class_weight(_: Any, __: Any, given: tuple[str, ...]) -> dict[str, float] | str | None:
     if "balanced" in given:
         if others := [one for one in given if one != "balanced"]:
@@ -291,6 +328,12 @@ SHARED = {
         callback=_letters,
     ),
     "raw": option("--raw", "Keep tags, entities, URLs and e-mail addresses.", is_flag=True),
+    "classes": option(
+        "--classes NAMES_OR_FILE",
+        "Classes by their names, like 'Sports,World,Science and technology', instead of labels; or "
+        "a file with a class in each line, and words about it after a colon.",
+        callback=_classes,
+    ),
     "encoder": option(
         "--encoder FOLDER_OR_NAME",
         "Vectors of the texts, which help to predict classes from few labels: a folder with a "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ from cofactor.cli._terminal import announce, emit, note, note_each, note_next
     "Weight of the labels relative to the texts.  [default: balanced]",
     type=opt.Number(float, 0),
 )
-@opt.add("encoder")
+@opt.add("classes", "encoder")
 @opt.option(
     "--stability RUNS",
     "Refit on RUNS bootstrap samples and report how stable each topic is.",
@@ -57,6 +58,7 @@ def fit(
     output: Path,
     settings: opt.ModelOptions,
     supervision: float | None,
+    classes: dict[str, list[str]] | None,
     encoder: str | None,
     stability: int | None,
     layer: str | None,
@@ -78,6 +80,10 @@ def fit(
     Without any labels, --task classes with --seed-words for each class starts from the documents
     whose words point to one class: --seed-words sport=goal,league --seed-words space=orbit,moon.
 
+    --classes names the classes instead: --classes "Sports,World,Science and technology". With
+    --encoder, the texts nearest in meaning to one of the names are its first labels; without, the
+    texts that hold its words are.
+
     TABLE may also be an AnnData file of single cells (.h5ad, or a .zarr folder) with raw counts in
     X or in --layer; --label is then a column of its obs. It is read in chunks, not loaded. Without
     -k, each class has a topic, and there are at least ten.
@@ -91,6 +97,8 @@ def fit(
         _fit_cells(table, asked, layer, topics, output, as_json, settings, supervision)
         return
     weight = "auto" if supervision is None else supervision
+    if classes is not None:
+        settings = _with_classes(settings, classes)
     model = settings.model(n_components=topics, supervision=weight, encoder=encoder)
     reading = _read(table, asked, model)
     if stability and isinstance(reading, tables.BlockReading):
@@ -116,6 +124,14 @@ def fit(
     else:
         _tell(model, facts, wrote, verbose)
     end_interrupted(interrupted)
+
+
+def _with_classes(settings: opt.ModelOptions, classes: dict[str, list[str]]) -> opt.ModelOptions:
+    """Return settings in which the words of classes are seeds that stand for labels."""
+    if settings.seed_words or settings.task not in ("auto", "classes"):
+        other = "--seed-words" if settings.seed_words else f"--task {settings.task}"
+        raise BadInput(f"--classes and {other} exclude each other; leave out one of them.")
+    return replace(settings, task="classes", seed_words=classes)
 
 
 def _read(table: Path, asked: opt.TableOptions, model: Any) -> tables.Reading | tables.BlockReading:

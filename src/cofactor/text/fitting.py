@@ -33,7 +33,13 @@ from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of
 from cofactor.text.describe.summaries import count_labels, describe_topics
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
-from cofactor.text.encoders import EncoderRecord, encode_texts, speaks, vectors_fit
+from cofactor.text.encoders import (
+    EncoderRecord,
+    encode_texts,
+    labels_by_meaning,
+    speaks,
+    vectors_fit,
+)
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.grammar import class_numbers, grammar_helps
 from cofactor.text.seeds import (
@@ -256,6 +262,12 @@ def plan_fit(
     y = None if task == "topics" else y
     if task == "topics" and "target_weights" in weights:
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
+    if labels_come_from_names(model, y) and weights.get("side") is not None:
+        # The same vectors do not predict as well: held-out labels would confirm themselves.
+        labels, trust = labels_by_meaning(model.encoder, model.seeds, weights.pop("side"))
+        y, weights["target_weights"] = labels, trust
+        estimator = new_estimator(model, task, seed)
+        return FitPlan(estimator, y, weights, Seeds([], []), [], weak=True)
     seeds = read_seeds(model.seeds, vectorizer, model.n_components)
     target_weights = weights.get("target_weights")
     found = seed_labels(model, seeds, X, y, target_weights) if seeds_label else None
@@ -269,6 +281,14 @@ def plan_fit(
     estimator = new_estimator(model, task, seed)
     topics = _pull(model, estimator, seeds, X, y, weights) if seeds else []
     return FitPlan(estimator, y, weights, seeds, topics, found is not None)
+
+
+def labels_come_from_names(model: Any, y: Any) -> bool:
+    """Return whether an encoder labels documents by the words of seeds, which stand for classes.
+
+    It does without labels.
+    """
+    return bool(model.encoder is not None and model.seeds and model.task == "classes" and y is None)
 
 
 def seed_labels(model: Any, seeds: Seeds, X: Any, y: Any, target_weights: Any = None) -> Any:

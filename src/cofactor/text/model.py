@@ -81,7 +81,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         The attraction is part of the objective, so it lasts throughout the fit. A seed with the
         name of a class attracts one of the topics of that class. With ``task="classes"``, seeds are
         classes: a document with the words of one seed gets its name as a label of low weight, even
-        without y; known labels outweigh these.
+        without y; known labels outweigh these. With an encoder and without y, documents nearest in
+        meaning to the words of a seed get its name instead.
     seed_strength : float, default=1.0
         Weight of a seed word relative to its occurrences in the documents.
     data_loss, supervision, solver, init, max_iter, tol, priors, head, class_weight, n_jobs

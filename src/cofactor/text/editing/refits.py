@@ -25,10 +25,12 @@ from cofactor.text.documents import (
 )
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
+from cofactor.text.encoders import labels_by_meaning
 from cofactor.text.fitting import (
     encoder_asked,
     finish_fit,
     fit_vectors,
+    labels_come_from_names,
     let_go,
     new_estimator,
     record_encoder,
@@ -64,7 +66,15 @@ def refit(
     some, labels = X, y
     if places is not None:
         some, labels = X[places], None if y is None else take(y, places)
-    labels, weights = _labels(model, some, labels)
+    side = None
+    if by_names := labels_come_from_names(model, y):
+        side = fit_vectors(model, model.vectorizer_, texts, X, None, "classes", known)
+    if by_names and side is not None:
+        found = labels_by_meaning(model.encoder, model.seeds, side)
+        labels, trust = found if places is None else (part[places] for part in found)
+        weights = {"target_weights": trust}
+    else:
+        labels, weights = _labels(model, some, labels)
     task = infer_task(labels, model.task)
     if task == "numbers" != model.task and predicted_kind(model.estimator_) == "classes":
         task = "classes"  # whole numbers that the first fit read as classes; it refuses fractions
@@ -72,9 +82,10 @@ def refit(
     estimator.set_params(max_iter=iterations or model.max_iter)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))
-    side = fit_vectors(model, model.vectorizer_, texts, X, labels, task, known)
+    if not by_names:
+        side = fit_vectors(model, model.vectorizer_, texts, X, labels, task, known)
     rows = DocumentRows(X, side)
-    given = (rows if places is None else rows.select(places)).given
+    given = {} if by_names else (rows if places is None else rows.select(places)).given
     fitted = run_fit(
         estimator, some, labels, iterations, model.callbacks, model.estimator_, **weights, **given
     )
