@@ -1,4 +1,4 @@
-"""Linear models of the features: they guess labels for a fit and predict after it.
+"""Linear models of views of the samples: they guess labels for a fit and predict after it.
 
     data ──► view ──► parts ─────────────────► pool ─────────► head
              how      naive Bayes (with EM)    weights of      the features' part
@@ -9,12 +9,15 @@
                                                  └──► guess: labels of unlabelled samples,
                                                       for the start and the targets of a fit
 
+There may be a second view, of vectors from outside ("side"). It has its parts and its penalty, and
+the pool weighs the parts of both views together.
+
 Several labels a sample (one logistic regression each) and numbers (two ridge regressions) go from
 the view to the head without a pool.
 
 views.py        views, and the matrix of samples that a view shows
 parts.py        linear models and their labels; the parts of a view
-pool.py         the weighted sum of the parts; expected scores
+pool.py         the weighted sum of the parts of all views; expected scores
 guess.py        guesses of unlabelled samples
 multilabel.py   several labels a sample: regressions and thresholds
 numbers.py      numbers: ridge regressions
@@ -25,6 +28,7 @@ folds.py        which samples are held out; distinct samples, ordered by content
 lbfgs.py        the optimiser of all regressions
 
 view        the samples as linear models see them: unit rows, or standardised columns
+side        vectors of the samples from outside, such as those of an encoder of texts
 part        one linear model of a view
 pool        the parts, weighted by how well they predict held-out labels
 head        what predicts: the features' part and the topics' part, added up
