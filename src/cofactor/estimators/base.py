@@ -2,7 +2,8 @@
 
 ``Factorization._fit`` is the whole fit: read the input and encode y, set up an objective and a
 start (``setup``), minimise, estimate the head (``heads``), keep the state (``fitted``).
-``classification_or_regression`` holds what depends on the kind of y; ``supervised`` adds what estimators with targets have.
+``classification_or_regression`` holds what depends on the kind of y, and ``supervised`` what
+estimators with targets add.
 """
 
 from __future__ import annotations
