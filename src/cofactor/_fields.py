@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 Sizes = dict[str, int]
 Check = Callable[[Any, Sizes], str | None]
@@ -147,3 +148,47 @@ def saved_fields(kind: type) -> dict[str, str]:
         for declared in fields(kind)
         if declared.init and declared.metadata.get("saved", True)
     }
+
+
+# ---- pickles
+
+
+class Nonzeros(NamedTuple):
+    """An array that is mostly zero, as a pickle holds it."""
+
+    shape: tuple[int, ...]
+    places: NDArray[np.uint32]  # of its flat form
+    values: NDArray[Any]
+
+    @classmethod
+    def of(cls, value: Any) -> Any:
+        """Return an array of floats in this form if that takes less room; else the value."""
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.size >= 2**32:
+            return value
+        if (
+            2 * np.count_nonzero(value) > value.size or np.signbit(value).any()
+        ):  # −0.0 would be lost
+            return value
+        places = np.flatnonzero(value).astype(np.uint32)
+        return cls(value.shape, places, value.ravel()[places])
+
+    def array(self) -> NDArray[Any]:
+        """Return the array, in the same bits."""
+        flat = np.zeros(int(np.prod(self.shape)), dtype=self.values.dtype)
+        flat[self.places] = self.values
+        return flat.reshape(self.shape)
+
+
+class SmallPickle:
+    """A frozen dataclass whose pickles leave out zeros, and fields that can be computed again."""
+
+    _not_pickled: ClassVar[tuple[str, ...]] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict.fromkeys(self._not_pickled)
+        return {name: Nonzeros.of(value) for name, value in {**vars(self), **state}.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            held = value.array() if isinstance(value, Nonzeros) else value
+            object.__setattr__(self, name, held)

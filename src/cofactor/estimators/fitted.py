@@ -8,11 +8,11 @@ what a model folder calls it and what it may hold.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cofactor._fields import Sizes, array, checked, instance, number, unsaved
+from cofactor._fields import Sizes, SmallPickle, array, checked, instance, number, unsaved
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History
@@ -41,7 +41,7 @@ def _history_fault(value: Any, sizes: Sizes) -> str | None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fitted:
+class Fitted(SmallPickle):
     """The state of a fitted estimator.
 
     Parameters
@@ -80,6 +80,8 @@ class Fitted:
     stream : Stream or None
         What the next batch of a stream goes on from.
     """
+
+    _not_pickled: ClassVar = ("linear_models",)
 
     components: FloatArray = array("r", "m", low=0, name="components_")
     representation: FloatArray = array("n", "r", low=0, name="representation_")
@@ -178,10 +180,6 @@ class Fitted:
         if self.reservoir is not None and self.classes is not None and self.reservoir.least < 0:
             return "_reservoir has a negative entry in targets"
         return None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a pickle holds: not the linear models, which a refit can fit again."""
-        return {**self.__dict__, "linear_models": None}
 
 
 def shown(name: str) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cofactor._fields import Sizes, array, checked, instance, number, strings, unsaved
+from cofactor._fields import Sizes, SmallPickle, array, checked, instance, number, strings, unsaved
 from cofactor._types import FloatArray, IntArray
 from cofactor.estimators.base import Factorization
 from cofactor.text.describe.topic_words import MAX_RANKED_WORDS
@@ -60,7 +60,7 @@ def _ranking_fault(value: Any, sizes: Sizes) -> str | None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedTopics:
+class FittedTopics(SmallPickle):
     """The state of a fitted topic model.
 
     Parameters
