@@ -51,7 +51,7 @@ def labelled_table(session: Session, kind: str) -> bytes:
     """
     table, facts = session.table, session.table.facts
     source = open_source(facts["path"], **facts.get("opening", {}))
-    name, text = table.label_column, source.place(facts["text"], "--text")
+    name, text = table.label_column, source.place(facts["text"], "text")
     place = source.columns.index(name) if name in source.columns else None
     lacking = [] if place is not None else [name]
     added = [free_name(one, [*source.columns, *lacking]) for one in ADDED_COLUMNS]

@@ -23,14 +23,23 @@ PARAMETERS = {
     "stop_words": "--stop-words",
     "class_weight": "--class-weight",
     "task": "--task",
+    "max_iter": "--iterations",
     "y": "the label column",
+    "label": "--label",
     "labels": "--label",
-    "unlabelled": "--unlabelled",
     "layer": "--layer",
     "target": "--class",
     "rival": "--against",
-    "every": "--every",
     "dates": "--date",
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            *("text", "truth", "label_separator", "unlabelled", "relabel", "relabel_file"),
+            *("min_labels", "id", "keep", "date", "date_format", "every"),
+            *("encoding", "separator", "no_quotes", "sheet"),
+            *("out", "data_home", "stopwords", "host", "port", "several"),
+        )
+    },
 }
 """Parameters of the library, and what users of the command line call them."""
 

@@ -9,7 +9,7 @@ A model's manifest notes its `TableOptions`, so that later commands read the tab
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -25,7 +25,6 @@ from cofactor.io.tables.labels import (
     as_label_columns,
     as_noted,
     read_relabels,
-    relabel_options,
 )
 
 STANDARD_INPUT = "/dev/stdin"
@@ -469,6 +468,11 @@ class TableOptions:
         given |= {f"--{name.replace('_', '-')}": value for name, value in self.opening.items()}
         words = [word for option, value in given.items() for word in _words(option, value)]
         return words + (relabel_options(self.relabel) if with_labels else [])
+
+
+def relabel_options(names: Mapping[str, str]) -> list[str]:
+    """Return new names of labels as words of a command; `read_relabels` reads them back."""
+    return [word for old, new in names.items() for word in ("--relabel", f"{old}={new}")]
 
 
 def _words(option: str, value: Any) -> list[str]:

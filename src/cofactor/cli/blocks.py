@@ -11,7 +11,7 @@ import click
 
 from cofactor.cli import _options as opt
 from cofactor.cli import _tables as tables
-from cofactor.cli._command import BadInput, Command, refusals
+from cofactor.cli._command import BadInput, Command, message_of, refusals
 from cofactor.cli._models import relative
 from cofactor.cli._terminal import announce, emit, note, note_each, note_next
 from cofactor.io.errors import at
@@ -57,7 +57,8 @@ def blocks(
             vectorizer.fit(found.texts(progress))
         tables.tell_language(vectorizer, vectorizer.languages_)
         form, notes = found.settle(task)
-        note_each([*notes, *(label_notes(found.counts) if asked.labels else [])])
+        further = label_notes(found.counts) if asked.labels else []
+        note_each([*notes, *map(message_of, further)])
         with announce("Writing the blocks") as progress:
             rows = write_word_blocks(
                 output,
@@ -135,14 +136,14 @@ class _TwoPassTable:
             )
         source = tables.open_table(path, **asked.opening)
         asked = tables.find_columns(source, asked)
-        for name, option in tables.further_columns(asked).items():
-            source.place(name, option)
+        for name, parameter in tables.further_columns(asked).items():
+            source.place(name, parameter)
         counts = LabelCounts.begin(len(asked.labels), several=bool(asked.label_separator))
         return cls(path, asked, counts)
 
     def rows(self, source: Source) -> Iterator[DocumentRow]:
         """Yield the documents of a pass."""
-        date = {self.asked.date: "--date"} if self.asked.date else None
+        date = {self.asked.date: "date"} if self.asked.date else None
         return each_document(source, self.asked.text or "", self.asked.label_columns(), date)
 
     def settle(self, task: str) -> tuple[str, list[str]]:
@@ -154,7 +155,7 @@ class _TwoPassTable:
         form = tables.settle_form(self.counts, task)
         notes = list(tables.unused_relabels(self.asked, self.counts))
         if marked := self.counts.unlabelled(form) if form != "none" else {}:
-            notes += unlabelled_notes(marked)
+            notes += map(message_of, unlabelled_notes(marked))
             self._drop(marked)
             form = tables.settle_form(self.counts, task)
         if rare := self.counts.rarer_than(self.asked.min_labels, form) if self.asked.labels else []:

@@ -174,10 +174,10 @@ class _Copied:
 
     @classmethod
     def of(cls, source: Source, name: str | None, keep: tuple[str, ...]) -> _Copied:
-        first = [] if name is None else [source.place(name, "--id")]
+        first = [] if name is None else [source.place(name, "id")]
         if not keep:
             return cls(source.columns)
-        rest = [source.place(one, "--keep") for one in keep]
+        rest = [source.place(one, "keep") for one in keep]
         places = tuple(dict.fromkeys([*first, *rest]))
         names = [source.columns[place] for place in places]
         number = [] if first else [free_name("row", names)]
@@ -239,7 +239,7 @@ def _write(
     """Predict and write batch by batch; return how many rows, blank rows and escaped cells."""
     from cofactor.text.describe.answers import answer_documents
 
-    place, rows = source.place(column, "--text"), 0
+    place, rows = source.place(column, "text"), 0
     reason = form.columns.names.index("reason")
     reasons: Counter[str | None] = Counter()
     likeness: dict[str, Any] = {}

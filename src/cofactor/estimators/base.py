@@ -32,6 +32,7 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import Fit, History, Hook, minimise
 from cofactor.engine.objective import Objective
 from cofactor.engine.threads import Threads
+from cofactor.errors import ParameterWarning
 from cofactor.estimators import validation
 from cofactor.estimators.executors import LocalExecutor, Recipe
 from cofactor.estimators.fitted import NOT_FINITE, Fitted, shown
@@ -53,8 +54,12 @@ from cofactor.targets.matrix import Targets
 LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
 
 
-class FitInterruptedWarning(UserWarning):
+class FitInterruptedWarning(ParameterWarning):
     """A fit was interrupted; the estimator holds the last complete iteration."""
+
+
+class NotConvergedWarning(ParameterWarning, ConvergenceWarning):
+    """A fit ended before it converged."""
 
 
 @contextmanager
@@ -254,8 +259,8 @@ class Factorization(
     ) -> Fitted:
         """Return the state of the joint fit, and warn if it did not end well."""
         if fit.stop.worrying:
-            kind = FitInterruptedWarning if fit.interrupted else ConvergenceWarning
-            warn(str(fit.stop), kind)
+            kind = FitInterruptedWarning if fit.interrupted else NotConvergedWarning
+            warn(kind(fit.stop.reason, [*fit.stop.remedies]))
         return Fitted.of(
             fit.factors,
             fit.history,

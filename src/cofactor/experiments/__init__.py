@@ -26,14 +26,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cofactor.io.errors import InputError
+from cofactor.errors import ParameterError
 
 PAPER_EXPERIMENTS = ("synthetic", "newsgroups")
 EXPERIMENTS = (*PAPER_EXPERIMENTS, "reuters", "ratings")
 SOLVERS = ("auto", "cd", "mu", "mu-paper")
 
 
-class MissingData(InputError):
+class MissingData(ParameterError):
     """A file that an experiment needs does not exist; the message says where to put it."""
 
 

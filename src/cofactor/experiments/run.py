@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cofactor._versions import versions
+from cofactor.errors import Parameter, ParameterError
 from cofactor.experiments import PAPER_EXPERIMENTS, MissingData, Options
 from cofactor.experiments.tables import ResultTable
 from cofactor.experiments.trials import Function, Result, Settings, TrialStore
 from cofactor.io.atomic import has_only_other_files, write_whole
-from cofactor.io.errors import InputError
 from cofactor.io.json_text import to_json
 
 MANIFEST = "manifest.json"
@@ -39,7 +39,12 @@ class ExperimentData:
     notes: Sequence[str] = ()
 
 
-def reproduce(names: Sequence[str], options: Options, console: Console) -> list[Run]:
+def reproduce(
+    names: Sequence[str],
+    options: Options,
+    console: Console,
+    message_of: Callable[[MissingData], str] = str,
+) -> list[Run]:
     """Run experiments and return their runs.
 
     If several are named, those that are not in the paper are skipped if their data are missing.
@@ -52,9 +57,11 @@ def reproduce(names: Sequence[str], options: Options, console: Console) -> list[
         Settings of all of them.
     console : Console
         Shows progress and notes.
+    message_of : callable, optional
+        Returns the sentence that is shown if data are missing.
     """
     if options.out.exists() and not options.out.is_dir():
-        raise InputError(f"--out {options.out} is a file; choose a folder.")
+        raise ParameterError((Parameter("out", str(options.out)), " is a file"), "choose a folder")
     modules = {name: import_module(f"cofactor.experiments.{name}") for name in names}
     prepared = {}
     for name, module in modules.items():  # rejects bad input before any work is done
@@ -63,7 +70,7 @@ def reproduce(names: Sequence[str], options: Options, console: Console) -> list[
         except MissingData as error:
             if len(names) == 1 or name in PAPER_EXPERIMENTS:
                 raise
-            console.print(f"{name} is left out: {error}")
+            console.print(f"{name} is left out: {message_of(error)}")
     runs = []
     for name, data in prepared.items():
         run = Run(name, options, console, data.facts)
@@ -101,16 +108,17 @@ class Run:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if has_only_other_files(self.folder, TRIALS):
-                raise InputError(
-                    f"{self.folder} has files that `cofactor reproduce` did not write; "
-                    "choose another --out."
+                raise ParameterError(
+                    f"{self.folder} has files that `cofactor reproduce` did not write",
+                    ("choose another folder for ", Parameter("out")),
                 )
             (self.folder / TRIALS).mkdir(exist_ok=True)
             self._remove_earlier_results()
         except OSError as error:
-            raise InputError(
-                f"--out {self.options.out} cannot be written to ({error.strerror}); "
-                "choose a folder that you can write to."
+            out = Parameter("out", str(self.options.out))
+            raise ParameterError(
+                (out, f" cannot be written to ({error.strerror})"),
+                "choose a folder that you can write to",
             ) from None
 
     def _remove_earlier_results(self) -> None:

@@ -29,7 +29,7 @@ from cofactor.experiments.trials import Result, Settings
 NAMES = {1: "1", 2: "2", 3: "3", 4: "4", 5: "2, sd 1/2r", 6: "3, sd 1/2r"}
 """The experiments as the paper describes them, then two with 1/2r as standard deviation."""
 TOLERANCE, MAX_ITERATIONS = 1e-14, 5000
-"""Of fits without --iterations."""
+"""Of fits without a given number of iterations."""
 ZERO = 1e-6
 """Entries below this count as zero."""
 FLOORS = (EPSILON, 1e-6, 1e-3)

@@ -66,8 +66,7 @@ def _fit(material: Material) -> Notices:
     model = material.model
     if model.tol and model.n_iter_ >= model.max_iter:
         yield _warn(
-            f"The fit stopped after max_iter={model.max_iter} iterations before it converged; "
-            "raise max_iter."
+            f"The fit stopped after {model.max_iter:,} iterations, before it converged; allow more."
         )
 
 

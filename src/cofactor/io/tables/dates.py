@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from cofactor.errors import Clause, Parameter, ParameterError
 from cofactor.io.errors import InputError, at, printable, shortened
 
 ISO = "ISO"
@@ -81,7 +82,7 @@ def parse_date(text: str, form: str) -> datetime | None:
 
 
 def read_dates(
-    path: Path | None, column: str, cells: Iterable[tuple[int, Any]], form: str | None = None
+    path: Path | None, column: str, cells: Iterable[tuple[int, Any]], date_format: str | None = None
 ) -> Dates:
     """Return the dates of a column.
 
@@ -93,8 +94,8 @@ def read_dates(
         The column or the argument, named in errors.
     cells : iterable of (row number, cell)
         Texts, dates, or None.
-    form : str, optional
-        The format; found by default.
+    date_format : str, optional
+        The format; detected by default.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def read_dates(
         if found[-1] is None and (text := "" if cell is None else str(cell).strip()):
             texts[len(found) - 1] = text
             rows.setdefault(text, row)
-    chosen = _format_of(path, column, rows, [form] if form else list(FORMATS))
+    chosen = _format_of(path, column, rows, [date_format] if date_format else list(FORMATS))
     for place, text in texts.items():
         found[place] = parse_date(text, chosen)
     return Dates(found, chosen)
@@ -131,7 +132,7 @@ def _format_of(path: Path | None, column: str, rows: dict[str, int], live: list[
         live = fitting
     for text, row in rows.items():
         if len({parse_date(text, form) for form in live}) > 1:
-            raise InputError(_ambiguous(path, column, text, row, live))
+            raise _ambiguous(path, column, text, row, live)
     return live[0]
 
 
@@ -143,13 +144,17 @@ def _subject(path: Path | None, column: str, text: str, row: int) -> str:
     return f"{at(path, row)}: the date '{text}' in {column!r}"
 
 
-def _ambiguous(path: Path | None, column: str, text: str, row: int, live: list[str]) -> str:
-    other, remedy = ("date", "pass dates in place of texts") if path is None else ("row", "add ")
+def _ambiguous(
+    path: Path | None, column: str, text: str, row: int, live: list[str]
+) -> ParameterError:
+    other, remedies = "date", list[Clause](["pass dates in place of texts"])
     if path is not None:
-        remedy += " or ".join(f"--date-format '{form}'" for form in live[:2])
-    return (
-        f"{_subject(path, column, text, row)} can be read in two ways, and no other {other} tells "
-        f"which; {remedy}."
+        first, second = (Parameter("date_format", form) for form in live[:2])
+        other, remedies = "row", [("add ", first), second]
+    return ParameterError(
+        f"{_subject(path, column, text, row)} can be read in two ways, and no other {other} shows "
+        "which is meant",
+        remedies,
     )
 
 

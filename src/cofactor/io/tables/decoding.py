@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cofactor.errors import Parameter, ParameterError
 from cofactor.io.errors import InputError, at
 
 CHUNK_BYTES = 2**20
@@ -170,10 +171,10 @@ class Decoder:
             lines.append(self._open)
         for number, line in enumerate(lines, start=self._line):
             if not line.isascii() and _is_utf8(line):
-                raise InputError(
+                raise ParameterError(
                     f"{at(self.path, line=number)} is UTF-8, but a line before it is Windows-1252: "
-                    "the file mixes encodings; save it as UTF-8, or read it as it is with "
-                    f"--encoding {WESTERN}."
+                    "the file mixes encodings",
+                    ("save it as UTF-8, or read it as it is with ", Parameter("encoding", WESTERN)),
                 )
 
     def _decode(self, data: bytes, final: bool) -> str:
@@ -197,9 +198,9 @@ class Decoder:
         line = self._line + bytes(error.object[: error.start]).count(b"\n")
         byte = error.object[error.start]
         valid = "neither UTF-8 nor Windows-1252" if self._doubted else f"not {self.encoding}"
-        return InputError(
-            f"{at(self.path, line=line)} has a byte 0x{byte:02X} that is {valid}; name the "
-            "file's encoding with --encoding, or save it as UTF-8."
+        return ParameterError(
+            f"{at(self.path, line=line)} has a byte 0x{byte:02X} that is {valid}",
+            ("name the file's encoding with ", Parameter("encoding"), ", or save it as UTF-8"),
         )
 
 
@@ -224,8 +225,9 @@ def _known(encoding: str) -> str:
         "".encode(encoding)
         return codecs.lookup(encoding).name
     except (LookupError, ValueError):
-        raise InputError(
-            f"--encoding {encoding!r} is not known; try utf-8, utf-16, windows-1252 or iso-8859-15."
+        raise ParameterError(
+            (Parameter("encoding", encoding), " is not known"),
+            "try utf-8, utf-16, windows-1252 or iso-8859-15",
         ) from None
 
 

@@ -1,7 +1,7 @@
 """What is doubtful about the labels of a table, in sentences that `check` and `fit` share.
 
 `refusal` says why labels cannot be what the user wants to predict: texts, row numbers, dates.
-`label_notes` says how labels are read where that may surprise, each time with the option that
+`label_notes` says how labels are read where that may surprise, each time with the parameter that
 changes it. Both see counts only, so they also serve tables that are larger than memory.
 
 `probable_merges` finds class names that are probably one class in several spellings; nothing is
@@ -33,11 +33,14 @@ from typing import Any
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from cofactor.errors import Parameter, ParameterWarning
+from cofactor.errors import Clause, Parameter, ParameterWarning
 from cofactor.io.errors import printable, shortened
 from cofactor.io.tables.dates import are_dates
-from cofactor.io.tables.labels import LabelCounts, relabel_command, whole_numbers, written_number
+from cofactor.io.tables.labels import LabelCounts, whole_numbers, written_number
 from cofactor.targets.task import are_numbers, parse_labels
+
+Note = str | ParameterWarning
+"""A sentence for the user; it may name parameters."""
 
 UNKNOWN_NAMES = {
     *("na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null", "nil", "none", "(none)", "(blank)"),
@@ -161,18 +164,18 @@ def class_doubts(classes: Collection[Any], topics: int = 0) -> Iterator[Paramete
 
 
 def label_notes(
-    counts: LabelCounts, fewest: int = 0, asked: str | None = None, *, fitted: bool = False
-) -> list[str]:
+    counts: LabelCounts, min_labels: int = 0, asked: str | None = None, *, fitted: bool = False
+) -> list[Note]:
     """Return sentences about how labels are read and which of them look wrong.
 
     Parameters
     ----------
     counts : LabelCounts
-        The labels, after --relabel and --min-labels.
-    fewest : int
-        The value of --min-labels; 0 if it was not given.
+        The labels, renamed and without the classes that are too rare.
+    min_labels : int
+        The number of labels that a class must have; 0 if the user gave none.
     asked : str, optional
-        The form that --task settled; by default the form that the labels have.
+        The form that the task requires; by default the form that the labels have.
     fitted : bool
         Whether a fit follows at once, which warns of a single class itself.
     """
@@ -187,7 +190,7 @@ def label_notes(
     if hidden or form in ("numbers", "columns"):
         return [*read, *_on_marks(counts)]
     single = () if fitted else map(_in_table, class_doubts(counts.classes))
-    doubtful = (*_on_lengths(counts), *single, *_on_sizes(counts, fewest))
+    doubtful = (*_on_lengths(counts), *single, *_on_sizes(counts, min_labels))
     return [*read, *doubtful, *_on_marks(counts), *_on_spelling(counts)]
 
 
@@ -203,10 +206,13 @@ def merges(counts: LabelCounts) -> dict[str, str]:
     return probable_merges({name: n for name, n in counts.classes.items() if name not in unknown})
 
 
-def _on_numbers(counts: LabelCounts) -> Iterator[str]:
+def _on_numbers(counts: LabelCounts) -> Iterator[Note]:
     """Say whether labels that look like numbers are read as numbers or as classes."""
     if counts.form == "numbers":
-        yield "The labels are numbers, so fit predicts numbers; --task classes predicts classes."
+        yield ParameterWarning(
+            "The labels are numbers, so fit predicts numbers",
+            (Parameter("task", "classes"), " predicts classes"),
+        )
         return
     if counts.form == "classes" and (first := written_number(counts.classes)):
         yield (
@@ -217,25 +223,29 @@ def _on_numbers(counts: LabelCounts) -> Iterator[str]:
     if numbers is None or len(numbers) < 3 or (counts.form == "sets" and len(counts.columns) == 1):
         return
     if counts.form == "sets":
-        yield (
-            "The columns hold whole numbers, which are combined to sets of labels; --task numbers "
-            "predicts each column as numbers."
+        yield ParameterWarning(
+            "The columns hold whole numbers, which are combined to sets of labels",
+            (Parameter("task", "numbers"), " predicts each column as numbers"),
         )
     else:
-        yield (
+        yield ParameterWarning(
             f"The labels are whole numbers from {min(numbers)} to {max(numbers)} and are read as "
-            f"{len(numbers)} classes; if their order matters, --task numbers predicts numbers."
+            f"{len(numbers)} classes",
+            ("if their order matters, ", Parameter("task", "numbers"), " predicts numbers"),
         )
 
 
-def _on_lengths(counts: LabelCounts) -> Iterator[str]:
+def _on_lengths(counts: LabelCounts) -> Iterator[Note]:
     """Doubt labels that are as long as texts."""
     if long := _as_long_as_texts(counts):
         have = "The label {} has" if len(long) == 1 else "The labels {} have"
-        yield (
-            f"{have.format(names(long))} more than {MAX_NAME_CHARACTERS} characters: is this a "
-            "text, or a quote that is never closed? Correct the table, or name another column with "
-            "--label."
+        yield ParameterWarning(
+            (
+                f"{have.format(names(long))} more than {MAX_NAME_CHARACTERS} characters: is this a "
+                "text, or a quote that is never closed? Correct the table, or name another column "
+                "with ",
+                Parameter("label"),
+            )
         )
 
 
@@ -243,7 +253,7 @@ def _as_long_as_texts(counts: LabelCounts) -> list[str]:
     return [name for name in counts.classes if len(name) > MAX_NAME_CHARACTERS]
 
 
-def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
+def _on_sizes(counts: LabelCounts, min_labels: int) -> Iterator[Note]:
     classes = counts.classes
     if len(classes) == 1:
         return
@@ -254,16 +264,23 @@ def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
         return
     if len(classes) <= MANY_CLASSES:
         others = len(few) < len(classes) - len(unclear)
-        remedy = f" --min-labels {FEW_LABELS} leaves them out." if others and not fewest else ""
-        yield f"Fewer than {FEW_LABELS} labels of {names(few)}: a few more would help most.{remedy}"
+        reason = f"Fewer than {FEW_LABELS} labels of {names(few)}: a few more would help most"
+        yield ParameterWarning(reason, _LEAVES_OUT_FEW if others and not min_labels else "")
         if perhaps := _perhaps_misspelt(few, classes):
             pairs = ", ".join(f"{printable(a)!r} for {printable(b)!r}" for a, b in perhaps.items())
-            yield f"Perhaps misspelt: {pairs}. If so, add {relabel_command(perhaps)}"
-    elif not fewest:
-        yield (
+            yield ParameterWarning(
+                f"Perhaps misspelt: {pairs}", ("if so, ", Parameter("relabel", perhaps), _MERGES)
+            )
+    elif not min_labels:
+        yield ParameterWarning(
             f"{len(few):,} of {len(classes):,} labels have fewer than {FEW_LABELS} documents and "
-            f"can hardly be learned; --min-labels {FEW_LABELS} leaves them out."
+            "can hardly be learned",
+            _LEAVES_OUT_FEW,
         )
+
+
+_LEAVES_OUT_FEW = (Parameter("min_labels", FEW_LABELS), " leaves them out")
+_MERGES = " merges them"
 
 
 def _perhaps_misspelt(few: list[str], classes: Counter[str]) -> dict[str, str]:
@@ -287,26 +304,36 @@ def marks(counts: LabelCounts) -> list[str]:
     return found + [one for one in classes if one in ("-1", "-1.0") and _is_mark(one, classes)]
 
 
-def unlabelled_notes(found: Mapping[str, int]) -> list[str]:
+def unlabelled_notes(found: Mapping[str, int]) -> list[Note]:
     """Say which labels mean "unlabelled" beside the others, given how many there are of each."""
-    return [
-        f"{'1 label is' if n == 1 else f'{n:,} labels are'} {label!r}, which means unlabelled "
-        + (
-            f"among whole numbers; if it is a class, give it a name: --relabel {label}=NAME"
-            if label[:1] == "-"
-            else "among numbers."
+    notes: list[Note] = []
+    for label, n in found.items():
+        said = f"{'1 label is' if n == 1 else f'{n:,} labels are'} {label!r}"
+        if label[:1] != "-":
+            notes.append(f"{said}, which means unlabelled among numbers.")
+            continue
+        renamed = Parameter("relabel", {label: "NAME"})
+        notes.append(
+            ParameterWarning(
+                f"{said}, which means unlabelled among whole numbers",
+                ("if it is a class, ", renamed, " gives it a name"),
+            )
         )
-        for label, n in found.items()
-    ]
+    return notes
 
 
-def _on_marks(counts: LabelCounts) -> Iterator[str]:
+def _on_marks(counts: LabelCounts) -> Iterator[Note]:
     if unknown := marks(counts):
-        options = " ".join(f"--unlabelled {printable(name)!r}" for name in unknown)
         become = counts.form != "numbers" == counts.without(unknown).form
-        then = " The other labels are numbers, which fit then predicts." if become else ""
+        then = ". The other labels are numbers, which fit then predicts" if become else ""
         mean = "means" if len(unknown) == 1 else "mean"
-        yield f"If {names(unknown)} {mean} not labelled, add {options}.{then}"
+        yield ParameterWarning(
+            (
+                f"If {names(unknown)} {mean} not labelled, add ",
+                Parameter("unlabelled", unknown),
+                then,
+            )
+        )
 
 
 def _is_mark(name: str, classes: Counter[str]) -> bool:
@@ -316,8 +343,8 @@ def _is_mark(name: str, classes: Counter[str]) -> bool:
     return len(others) > 1 and frequent and not any(one.startswith("-") for one in others)
 
 
-def _on_spelling(counts: LabelCounts) -> Iterator[str]:
-    """List classes that are probably one, with the options that merge them."""
+def _on_spelling(counts: LabelCounts) -> Iterator[Note]:
+    """List classes that are probably one, and say how to merge them."""
     if len(counts.classes) > MAX_COMPARED_CLASSES:
         yield (
             f"There are more than {MAX_COMPARED_CLASSES:,} labels, so misspelt ones are not looked "
@@ -333,10 +360,14 @@ def _on_spelling(counts: LabelCounts) -> Iterator[str]:
     )
     rest = len(found) - len(listed)
     more = f" and {rest} more" if rest else ""
-    how = relabel_command(listed)
+    how: Clause = (Parameter("relabel", listed), _MERGES)
     if rest or any("=" in old + new for old, new in listed.items()):
-        how = "write them to a file with check --write-relabels, and name it with --relabel-file"
-    yield f"Probably one class each: {pairs}{more}. To merge them: {how}"
+        how = (
+            "write them to a table with the columns old and new, as cofactor check does, and name "
+            "it with ",
+            Parameter("relabel_file"),
+        )
+    yield ParameterWarning(f"Probably one class each: {pairs}{more}", how)
 
 
 def names(some: list[str]) -> str:
