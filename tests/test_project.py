@@ -1,5 +1,6 @@
 """The files around the package agree with it: versions, lower bounds, the table of mutations."""
 
+import ast
 import re
 import shlex
 import tomllib
@@ -37,3 +38,18 @@ def test_mutations_quote_the_sources(row):
     assert text.count(row["old"]) == 1
     for word in shlex.split(row["tests"]):
         assert not word.startswith("tests/") or (ROOT / word.split("::")[0]).exists()
+
+
+LIBRARY = [
+    path
+    for path in sorted((ROOT / "src" / "cofactor").rglob("*.py"))
+    if "cli" not in path.relative_to(ROOT).parts
+]
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=[str(path.relative_to(ROOT)) for path in LIBRARY])
+def test_the_library_names_no_option_of_the_command_line(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    prose = [re.sub(r"Examples\n *-+\n.*", "", one, flags=re.S) for one in map(str, texts)]
+    assert not [text for text in prose if re.search(r"(?<![\w-])--[a-z]", text)]

@@ -101,4 +101,4 @@ def test_without_nltk_a_sentence_says_which_words_were_used(tmp_path, monkeypatc
     stop = find_stop_words(None, tmp_path)
     assert stop.source == "scikit-learn"
     assert "the" in stop.words
-    assert "--stopwords FILE" in stop.notes[0]
+    assert "or name a file of them" in stop.notes[0]

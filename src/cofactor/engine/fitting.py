@@ -138,7 +138,8 @@ def _check(rules: Sequence[StoppingRule], history: History) -> Stop | None:
 def _exhausted(max_iter: int, has_rules: bool) -> Stop:
     if not has_rules:
         return Stop(f"Completed all {max_iter} iterations (tol=0 disables early stopping).")
-    reason = f"Stopped after {max_iter:,} iterations before the fit converged"
+    count = "1 iteration" if max_iter == 1 else f"{max_iter:,} iterations"
+    reason = f"Stopped after {count}, before the fit converged"
     return Stop(reason, (("raise ", Parameter("max_iter")), Parameter("tol")), worrying=True)
 
 
