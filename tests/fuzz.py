@@ -53,7 +53,7 @@ from cofactor import (
     save,
 )
 from cofactor.callbacks import Checkpoint, CheckpointError
-from cofactor.io import manifests, npy
+from cofactor.io import npy, untrusted
 from cofactor.outofcore import RowBlocksError
 from cofactor.targets.reading import NamedMatrix
 from cofactor.text.editing import Settled
@@ -99,18 +99,18 @@ def resign(folder: Path, found: list[Path], refresh: bool) -> None:
         manifest = json.loads(path.read_bytes())
         if refresh:
             _refresh(path.parent, manifest)
-        path.write_text(json.dumps(manifests.with_digest(manifest)))
+        path.write_text(json.dumps(untrusted.with_digest(manifest)))
 
 
 def _refresh(home: Path, manifest: dict[str, Any]) -> None:
     for i, block in enumerate(manifest.get("blocks", [])):
         for name in block["files"]:
             data = (home / f"{i:05d}" / f"{name}.npy").read_bytes()
-            block["files"][name] = manifests.file_facts(data)
+            block["files"][name] = untrusted.file_facts(data)
     if manifest.get("notes") and "blocks" in manifest:
-        manifest["notes"] = manifests.file_facts((home / "notes.json").read_bytes())
+        manifest["notes"] = untrusted.file_facts((home / "notes.json").read_bytes())
     for name in manifest.get("files", {}):
-        manifest["files"][name] = manifests.file_facts((home / name).read_bytes())
+        manifest["files"][name] = untrusted.file_facts((home / name).read_bytes())
     if "arrays" in manifest:
         from cofactor.io.models.manifest import describe
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cofactor import ModelFormatError, load_model
-from cofactor.io import manifests
+from cofactor.io import untrusted
 from cofactor.io.json_text import to_json_file
 
 TEXTS = [
@@ -38,7 +38,7 @@ def resign(folder, change):
     path = folder / "manifest.json"
     content = json.loads(path.read_bytes())
     change(content)
-    path.write_bytes(to_json_file(manifests.with_digest(content)))
+    path.write_bytes(to_json_file(untrusted.with_digest(content)))
 
 
 def rewrite(folder, name, change):
@@ -52,7 +52,7 @@ def replace(folder, name, data):
     (folder / name).write_bytes(data)
 
     def declare(content):
-        content["files"][name] = manifests.file_facts(data)
+        content["files"][name] = untrusted.file_facts(data)
 
     resign(folder, declare)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cofactor import RowBlocks, TopicModel, load_model
-from cofactor.io import manifests
+from cofactor.io import untrusted
 from cofactor.io.models import read_facts
 from cofactor.outofcore import RowBlocksError
 from cofactor.targets.reading import labelled_mask
@@ -350,8 +350,8 @@ def replace_notes(folder, notes):
     data = json.dumps(notes).encode()
     (folder / "notes.json").write_bytes(data)
     manifest = json.loads((folder / "blocks.json").read_text())
-    manifest["notes"] = manifests.file_facts(data)
-    (folder / "blocks.json").write_text(json.dumps(manifests.with_digest(manifest)))
+    manifest["notes"] = untrusted.file_facts(data)
+    (folder / "blocks.json").write_text(json.dumps(untrusted.with_digest(manifest)))
 
 
 def test_blocks_of_other_making(tmp_path, place):

@@ -9,7 +9,7 @@ import pytest
 
 from cofactor import Factors
 from cofactor.engine.fitting import History
-from cofactor.io import manifests
+from cofactor.io import untrusted
 
 distributed = pytest.importorskip("cofactor.distributed", reason="needs cofactor[dask]")
 ROWS = (5, 3)
@@ -50,9 +50,9 @@ def resign(folder, change=lambda manifest: None):
     home = folder.place(3).path
     manifest = json.loads((home / "manifest.json").read_text())
     for name in manifest["files"]:
-        manifest["files"][name] = manifests.file_facts((home / name).read_bytes())
+        manifest["files"][name] = untrusted.file_facts((home / name).read_bytes())
     change(manifest)
-    (home / "manifest.json").write_text(json.dumps(manifests.with_digest(manifest)))
+    (home / "manifest.json").write_text(json.dumps(untrusted.with_digest(manifest)))
 
 
 def test_what_is_written_is_read(folder, state):

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse as sp
 
 from cofactor import NMF, RowBlocks
-from cofactor.io import manifests
+from cofactor.io import untrusted
 from cofactor.outofcore import RowBlocksError
 from cofactor.outofcore.sampling import joined_sample
 from cofactor.targets.reading import NamedMatrix
@@ -34,9 +34,9 @@ def resign(folder, change=lambda manifest: None):
     for i, block in enumerate(manifest["blocks"]):
         for name in block["files"]:
             data = (folder / f"{i:05d}" / f"{name}.npy").read_bytes()
-            block["files"][name] = manifests.file_facts(data)
+            block["files"][name] = untrusted.file_facts(data)
     change(manifest)
-    path.write_text(json.dumps(manifests.with_digest(manifest)))
+    path.write_text(json.dumps(untrusted.with_digest(manifest)))
 
 
 def as_schema_1(folder):
@@ -261,7 +261,7 @@ def test_other_schemas(folder, schema):
 def test_hostile_json(folder, name, data):
     (folder / name).write_bytes(data)
     if name == "notes.json":
-        resign(folder, lambda manifest: manifest.update(notes=manifests.file_facts(data)))
+        resign(folder, lambda manifest: manifest.update(notes=untrusted.file_facts(data)))
     refuse(folder, name)
 
 

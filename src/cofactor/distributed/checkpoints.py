@@ -33,14 +33,16 @@ from cofactor.estimators.executors import LocalExecutor
 from cofactor.io import npy
 from cofactor.io.atomic import write_whole
 from cofactor.io.json_text import from_json_file, to_json_file
-from cofactor.io.manifests import (
+from cofactor.io.untrusted import (
     check_contents,
     check_digest,
     check_file_facts,
+    failing_as,
     file_facts,
+    read_file,
+    require,
     with_digest,
 )
-from cofactor.io.untrusted import failing_as, read_file, require
 
 SCHEMA = 2
 MANIFEST = "manifest.json"

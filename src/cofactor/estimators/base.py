@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
+from cofactor.callbacks import CallbackHook
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.blockwise import Blocks
 from cofactor.engine.factors import Factors
@@ -37,7 +38,6 @@ from cofactor.estimators import validation
 from cofactor.estimators.executors import LocalExecutor, Recipe
 from cofactor.estimators.fitted import NOT_FINITE, Fitted, shown
 from cofactor.estimators.heads import pooled_head, refit_head
-from cofactor.estimators.hooks import CallbackHook
 from cofactor.estimators.inference import represent_samples
 from cofactor.estimators.missing_cells import CellProblem, has_missing_cells
 from cofactor.estimators.setup import SOLVERS, Input, Settings, Setup, set_up

@@ -20,9 +20,17 @@ from scipy import sparse as sp
 from cofactor.io.atomic import find_folder
 from cofactor.io.errors import shortened
 from cofactor.io.json_text import from_json_file
-from cofactor.io.manifests import check_contents, check_digest, check_file_facts
 from cofactor.io.npy import MAX_HEADER_BYTES, Header, as_array, read_header
-from cofactor.io.untrusted import failing_as, open_plain, read_file, require, sha256
+from cofactor.io.untrusted import (
+    check_contents,
+    check_digest,
+    check_file_facts,
+    failing_as,
+    open_plain,
+    read_file,
+    require,
+    sha256,
+)
 from cofactor.outofcore.batches import BlockFacts
 
 SCHEMA = 2

@@ -16,7 +16,7 @@ from scipy import sparse as sp
 
 from cofactor.io.atomic import replacing_folder
 from cofactor.io.json_text import to_json_file
-from cofactor.io.manifests import file_facts, with_digest
+from cofactor.io.untrusted import file_facts, with_digest
 from cofactor.outofcore.batches import BlockFacts, batch_names, common_names
 from cofactor.outofcore.folder_reader import (
     ARRAYS,

@@ -13,10 +13,18 @@ from cofactor._version import __version__
 from cofactor._versions import versions
 from cofactor.io import npy
 from cofactor.io.json_text import from_json_file
-from cofactor.io.manifests import check_digest, check_file_facts, file_facts, with_digest
-from cofactor.io.models.folders import MARK, NoModelError
-from cofactor.io.untrusted import require, sha256
+from cofactor.io.models.codec import NoModelError
+from cofactor.io.untrusted import (
+    check_digest,
+    check_file_facts,
+    file_facts,
+    require,
+    sha256,
+    with_digest,
+)
 
+MARK = "manifest.json"
+"""The file that makes a folder a model."""
 FORMAT, SCHEMA = "cofactor-model", 1
 FILES = ("config.json", "vocabulary.json", "classes.json", "factors.npz")
 """The files that are read back, besides the manifest."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from numbers import Integral
@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from cofactor.io import npy
+from cofactor.io import atomic, npy
 from cofactor.io.errors import shortened
 from cofactor.io.json_text import check_json, from_json_file, to_json_file
-from cofactor.io.manifests import check_contents
-from cofactor.io.models import folders
 from cofactor.io.models.card import card
-from cofactor.io.models.codec import Parts
-from cofactor.io.models.folders import ModelFormatError, NoModelError
+from cofactor.io.models.codec import ModelFormatError, NoModelError, Parts
 from cofactor.io.models.manifest import (
     FILES,
+    MARK,
     MAX_MANIFEST_BYTES,
     check_shapes,
     make_manifest,
@@ -31,7 +29,7 @@ from cofactor.io.models.manifest import (
     unpack,
 )
 from cofactor.io.models.types import CODEC, MODELS, OwnVectorizer, put_back
-from cofactor.io.untrusted import DamagedFileError, read_file, require
+from cofactor.io.untrusted import DamagedFileError, check_contents, read_file, require
 from cofactor.text import TopicModel
 
 REMEDY = "; fit the model again, or restore the folder from a copy"
@@ -81,10 +79,10 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
     files["factors.npz"] = npy.pack(packed)
     with _refusing():
         facts = {**_facts(model), "notes": notes or {}}
-        files[folders.MARK] = to_json_file(make_manifest(facts, files, packed))
-        _assemble(read_manifest(files[folders.MARK]), documents, packed)
+        files[MARK] = to_json_file(make_manifest(facts, files, packed))
+        _assemble(read_manifest(files[MARK]), documents, packed)
     files["README.md"] = card(model, facts).encode()
-    folders.write_folder(Path(path), files)
+    write_folder(Path(path), files)
 
 
 @contextmanager
@@ -198,7 +196,7 @@ def _reading(given: Path, read: Callable[[Path], Any]) -> Any:
     for _ in range(10):
         before = _identity(given)
         try:
-            return read(folders.find_folder(given))
+            return read(find_folder(given))
         except MemoryError:
             raise
         except Exception as error:
@@ -218,7 +216,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _read_manifest(folder: Path) -> Any:
-    return read_manifest(read_file(folder / folders.MARK, MAX_MANIFEST_BYTES))
+    return read_manifest(read_file(folder / MARK, MAX_MANIFEST_BYTES))
 
 
 def _load(folder: Path, vectorizer: Any) -> Any:
@@ -265,3 +263,36 @@ def _expected(estimator: Any) -> str | None:
     """Return the score to expect on new data, as text."""
     expected = getattr(estimator, "expected_score_", None)
     return None if expected is None else str(expected)
+
+
+# ---- the folder of a model: where it may be written, and where it is found
+
+
+def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write files to a folder in one step; other files in an old folder stay."""
+    path = Path(os.path.abspath(path))
+    _check_place(path)
+    with atomic.replacing_folder(path, keep_others=True) as new:
+        for name, data in files.items():
+            atomic.write_flushed(new / name, data)
+
+
+def _check_place(path: Path) -> None:
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise FileExistsError(f"path={str(path)!r} is not a folder; choose another.")
+    if atomic.has_only_other_files(path, MARK):
+        raise FileExistsError(
+            f"path={str(path)!r} is a folder with other files in it and not a model; choose "
+            "another, or empty it."
+        )
+
+
+def find_folder(path: Path) -> Path:
+    """Return the folder to read: ``path``, or the old one if a save was killed half-way."""
+    found = atomic.find_folder(path)
+    if not found.is_dir():
+        what = "it is a file" if path.exists() else "it does not exist"
+        raise NoModelError(f"{what}; name the folder of a model, which has {MARK} in it")
+    if not (found / MARK).exists():
+        raise NoModelError(f"it has no {MARK}, so it is not a model; name the folder of a model")
+    return found

@@ -21,8 +21,7 @@ from cofactor.estimators.heads import PooledHead
 from cofactor.estimators.missing_cells import MissingCells
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
-from cofactor.io.models.codec import Codec, Form, Parts
-from cofactor.io.models.folders import ModelFormatError, NoModelError
+from cofactor.io.models.codec import Codec, Form, ModelFormatError, NoModelError, Parts
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
 from cofactor.linear.pool import ExpectedScore

@@ -11,9 +11,7 @@ from cofactor.divergences import DIVERGENCES
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import dense, sparse
 from cofactor.linear.guess import Classes, counted_guess, weigh_data
-from cofactor.starts import class_start, plain_start
-from cofactor.starts.classwise import _numbers_of_topics
-from cofactor.starts.random_or_svd import leading_profiles
+from cofactor.starts import _numbers_of_topics, class_start, leading_profiles, plain_start
 from strategies import SERIAL
 
 
