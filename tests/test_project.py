@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,12 @@ def test_the_library_names_no_option_of_the_command_line(path):
     texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     prose = [re.sub(r"Examples\n *-+\n.*", "", one, flags=re.S) for one in map(str, texts)]
     assert not [text for text in prose if re.search(r"(?<![\w-])--[a-z]", text)]
+
+
+def test_no_two_classes_share_a_name():
+    places = defaultdict(list)
+    for path in sorted((ROOT / "src" / "cofactor").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name.lstrip("_")].append(path.relative_to(ROOT).as_posix())
+    assert not {name: paths for name, paths in places.items() if len(paths) > 1}

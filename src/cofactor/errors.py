@@ -65,8 +65,8 @@ def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else repr(value)
 
 
-Part = str | Parameter
-Clause = Part | tuple[Part, ...]
+SentencePart = str | Parameter
+Clause = SentencePart | tuple[SentencePart, ...]
 
 
 class _AboutParameters(Exception):
@@ -110,7 +110,7 @@ class _AboutParameters(Exception):
         'The label column has no label; add some.'
         """
 
-        def text(clause: tuple[Part, ...], bare: bool = False) -> str:
+        def text(clause: tuple[SentencePart, ...], bare: bool = False) -> str:
             return "".join(
                 part.as_option(options[part.name], bare=bare)
                 if isinstance(part, Parameter) and part.name in options
@@ -127,11 +127,11 @@ class _AboutParameters(Exception):
         return whole if whole.endswith((".", "?")) else f"{whole}."
 
 
-def _parts(clause: Clause) -> tuple[Part, ...]:
+def _parts(clause: Clause) -> tuple[SentencePart, ...]:
     return clause if isinstance(clause, tuple) else (clause,)
 
 
-def _names(clause: tuple[Part, ...]) -> set[str]:
+def _names(clause: tuple[SentencePart, ...]) -> set[str]:
     return {part.name for part in clause if isinstance(part, Parameter)}
 
 

@@ -27,7 +27,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("blocks")
     write_table(folder / "posts.csv", make_rows(240))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cofactor.cli.blocks.BATCH", 50)
+        patch.setattr("cofactor.cli.blocks.DOCUMENTS_PER_UPDATE", 50)
         patch.setattr("cofactor.outofcore.rowblocks.BLOCK_CELLS", 600)
         cofactor("blocks", folder / "posts.csv", *READ, "-o", folder / "blocks")
     cofactor("fit", folder / "blocks", "-k", 6, "-o", folder / "model")
@@ -197,7 +197,7 @@ def several(tmp_path, columns, cells):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sets", "columns", "numbers", "one number"])
 def test_other_labels(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr("cofactor.cli.blocks.BATCH", 40)
+    monkeypatch.setattr("cofactor.cli.blocks.DOCUMENTS_PER_UPDATE", 40)
     known = {
         "sets": ("tags",),
         "columns": ("sky", "oven"),

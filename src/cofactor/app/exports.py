@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cofactor.app.session import Session
-from cofactor.app.text_queue import REVIEWED, each_key
+from cofactor.app.text_queue import FROM_REVIEW, each_key
 from cofactor.app.topic_edits import EDITS, check_edit
 from cofactor.io.tables import open_source
 from cofactor.io.tables.labels import as_text, one_cell
@@ -61,7 +61,7 @@ def labelled_table(session: Session, kind: str) -> bytes:
     texts = [as_text(source, number, facts["text"], cells[text]) for number, cells in rows]
     for (_, cells), key in zip(rows, each_key(texts), strict=True):
         label, *further = _label_cells(session, table.places.get(key), kind)
-        if place is not None and further[0] == REVIEWED:
+        if place is not None and further[0] == FROM_REVIEW:
             cells = [*cells[:place], label, *cells[place + 1 :]]
         writer.write(cells, [*([label] if lacking else []), *further])
     return file.getvalue()

@@ -246,10 +246,10 @@ def _route(session: Session, function: Callable[..., Any]) -> Callable[[Request]
     return handle
 
 
-Parameters = dict[str, tuple[type, bool]]  # the type, and whether it must be given
+RouteParameters = dict[str, tuple[type, bool]]  # the type, and whether it must be given
 
 
-def _parameters(function: Callable[..., Any]) -> Parameters:
+def _parameters(function: Callable[..., Any]) -> RouteParameters:
     """Return the parameters that a function takes beside the session."""
     _, *found = signature(function).parameters.values()
     types = get_type_hints(function)
@@ -269,7 +269,7 @@ def _read_json(body: bytes) -> dict[str, Any]:
     return given
 
 
-def _read_value(name: str, text: str, parameters: Parameters) -> Any:
+def _read_value(name: str, text: str, parameters: RouteParameters) -> Any:
     """Read a value of a query as an integer where one is expected."""
     if parameters.get(name, (str,))[0] is not int:
         return text
@@ -278,7 +278,7 @@ def _read_value(name: str, text: str, parameters: Parameters) -> Any:
     return int(text)
 
 
-def _check(given: dict[str, Any], parameters: Parameters) -> None:
+def _check(given: dict[str, Any], parameters: RouteParameters) -> None:
     """Reject a request with missing or unknown arguments, or with other types."""
     if any(name not in parameters for name in given):
         raise HTTPException(400, "There is an unknown argument.")

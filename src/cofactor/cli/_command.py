@@ -12,7 +12,7 @@ import click
 
 from cofactor.cli._terminal import note
 from cofactor.errors import InputError, ParameterError, ParameterWarning
-from cofactor.io.atomic import CHANGES
+from cofactor.io.atomic import WRITES
 from cofactor.io.errors import printable
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
@@ -131,7 +131,7 @@ def given_options() -> Iterator[tuple[str, str]]:
 def ending_at_signals() -> Iterator[None]:
     """End with code 130 after Ctrl-C and with 143 after SIGTERM, after everything is cleaned up."""
     received: list[int] = []
-    before = CHANGES.count
+    before = WRITES.count
 
     def interrupt(number: int, frame: Any) -> None:
         received.append(number)
@@ -141,7 +141,7 @@ def ending_at_signals() -> Iterator[None]:
         with _handling(interrupt, signal.SIGTERM):
             yield
     except KeyboardInterrupt:
-        rest = "; no file was changed" if CHANGES.count == before else ""
+        rest = "; no file was changed" if WRITES.count == before else ""
         note(f"{'Terminated' if received else 'Interrupted'}{rest}.")
     except click.exceptions.Exit as error:
         if error.exit_code != INTERRUPTED:  # which an interrupted fit uses to save its model first

@@ -325,7 +325,7 @@ def score_facts(model: Any) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class Step:
+class ModelStep:
     """One step: an edit or a refit of the model that stands in ``model``."""
 
     kind: str  # "edit" or "refit"
@@ -344,7 +344,7 @@ class Step:
         }
 
 
-def next_notes(opened: OpenedModel, output: Path, step: Step, **notes: Any) -> dict[str, Any]:
+def next_notes(opened: OpenedModel, output: Path, step: ModelStep, **notes: Any) -> dict[str, Any]:
     """Return the notes of a model that one step makes of ``opened``.
 
     ``notes`` replace those of before. Paths become relative to the folder of the new model.

@@ -22,8 +22,8 @@ from cofactor.io.tables.label_advice import label_notes, unlabelled_notes
 from cofactor.io.tables.labels import DocumentRow, LabelCounts, each_document
 from cofactor.io.tables.survey import suggest_topics
 
-BATCH = 4096
-Progress = Callable[[str], None]
+DOCUMENTS_PER_UPDATE = 4096
+ShowProgress = Callable[[str], None]
 
 
 @click.command(cls=Command)
@@ -168,7 +168,7 @@ class _TwoPassTable:
         self.asked = replace(self.asked, unlabelled=(*self.asked.unlabelled, *labels))
         self.counts = self.counts.without(labels)
 
-    def texts(self, progress: Progress) -> Iterator[str]:
+    def texts(self, progress: ShowProgress) -> Iterator[str]:
         """Yield all texts and count the labels: the first pass."""
         source = open_source(self.path, **self.asked.opening)
         for row in self.rows(source):
@@ -177,21 +177,21 @@ class _TwoPassTable:
                 self.dates.setdefault(
                     str(cell) if isinstance(cell, list | dict) else cell, row.number
                 )
-            if self.counts.documents % BATCH == 0:
+            if self.counts.documents % DOCUMENTS_PER_UPDATE == 0:
                 progress(f"{self.counts.documents:,} documents")
             yield row.text
         if not self.counts.documents:
             raise InputError(f"{at(self.path)} has a header but no rows; add documents below it.")
         self.digest = source.facts()["sha256"]
 
-    def batches(self, form: str, progress: Progress) -> Iterator[tuple[list[str], Any]]:
+    def batches(self, form: str, progress: ShowProgress) -> Iterator[tuple[list[str], Any]]:
         """Yield the texts and targets of each batch: the second pass."""
         from cofactor.text.word_blocks import described_rows
 
         total, done = self.counts.documents, 0
         described = frozenset(described_rows(total).tolist())
         source = open_source(self.path, **self.asked.opening)
-        for batch in batches(self.rows(source), lambda row: len(row.text), BATCH):
+        for batch in batches(self.rows(source), lambda row: len(row.text), DOCUMENTS_PER_UPDATE):
             numbers, texts, cells, _ = (list(part) for part in zip(*batch, strict=True))
             self.labelled += sum(map(any, cells))
             self._keep(batch, done, described)

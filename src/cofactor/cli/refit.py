@@ -71,7 +71,7 @@ def refit(
     if interrupted:
         output = models.place_beside(output)
     told = _told(opened, read, iterations)
-    step = models.Step("refit", {"iterations": iterations}, [told])
+    step = models.ModelStep("refit", {"iterations": iterations}, [told])
     facts = {**read.facts, "path": models.relative(read.facts["path"], output)}
     notes = models.next_notes(opened, output, step, input=facts, warnings=[*read.notes, *said])
     wrote = models.saved_model(new, output, notes)

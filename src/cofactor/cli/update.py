@@ -27,7 +27,7 @@ from cofactor.errors import Parameter
 from cofactor.io.errors import printable
 from cofactor.io.tables.label_advice import probable_merges
 
-KEPT = ("id", "date", "date_format")
+FACTS_OF_THE_FIT = ("id", "date", "date_format")
 """What later commands take from the fit, unless they are told otherwise."""
 MAX_LISTED_WORDS = 8
 
@@ -80,7 +80,7 @@ def update(
     doubts = [*_missing_labels(opened, read), *_misspelt(opened, read)]
     note_each(doubts)
     new, said = _learn(opened, read, new_topics, move)
-    kept = {name: opened.input[name] for name in KEPT if opened.input.get(name)}
+    kept = {name: opened.input[name] for name in FACTS_OF_THE_FIT if opened.input.get(name)}
     found = {**read.facts, **kept, "path": models.relative(read.facts["path"], output)}
     notes = {
         "input": found,

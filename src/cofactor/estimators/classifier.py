@@ -21,7 +21,7 @@ from cofactor.linear.pool import ExpectedCoverage
 from cofactor.targets.classes import BALANCED
 from cofactor.targets.reading import labelled_mask, read_cells, readable
 
-TINY = 1e-12
+MIN_PROBABILITY = 1e-12
 """Smallest distance of a label's probability from 0 and 1."""
 
 
@@ -237,7 +237,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         if self.pooled_head is not None:
             return self.pooled_head.probabilities(scores)
         if self.coding.kind == "multilabel":
-            return np.clip(scores, TINY, 1.0 - TINY)
+            return np.clip(scores, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
         total = scores.sum(axis=1, keepdims=True)
         even = np.full(scores.shape, 1.0 / scores.shape[1])
         return np.divide(scores, total, out=even, where=total > 0)

@@ -16,12 +16,12 @@ import numpy as np
 from cofactor._types import FloatArray
 from cofactor.estimators.fitted import Fitted
 
-TINY = 1e-300
+MIN_TOTAL = 1e-300
 
 
 def masses(components: FloatArray) -> FloatArray:
     """Return the sum of each topic's features."""
-    return np.maximum(components.sum(axis=1, dtype=np.float64), TINY)
+    return np.maximum(components.sum(axis=1, dtype=np.float64), MIN_TOTAL)
 
 
 def join_topics(fitted: Fitted, groups: Sequence[Sequence[int]]) -> Fitted:

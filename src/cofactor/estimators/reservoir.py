@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
 
-from cofactor._fields import Sizes
+from cofactor._fields import FieldSizes
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.observations import stack as stack_rows
@@ -77,7 +77,7 @@ class Reservoir:
     mass: FloatArray
     labels: FloatArray
 
-    def fault(self, sizes: Sizes) -> str | None:
+    def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         rows = joined(self.parts)
         width, k = rows.data.shape[1], rows.targets.n_targets

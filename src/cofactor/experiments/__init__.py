@@ -30,7 +30,7 @@ from cofactor.errors import ParameterError
 
 PAPER_EXPERIMENTS = ("synthetic", "newsgroups")
 EXPERIMENTS = (*PAPER_EXPERIMENTS, "reuters", "ratings")
-SOLVERS = ("auto", "cd", "mu", "mu-paper")
+SOLVER_NAMES = ("auto", "cd", "mu", "mu-paper")
 
 
 class MissingData(ParameterError):

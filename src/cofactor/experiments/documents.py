@@ -24,7 +24,7 @@ from cofactor._types import FloatArray
 from cofactor.errors import Parameter, ParameterError
 from cofactor.experiments import MissingData, Options
 from cofactor.experiments.run import ExperimentData, Run
-from cofactor.experiments.trials import Function, Result
+from cofactor.experiments.trials import Function, TrialResult
 from cofactor.io.errors import InputError, at
 from cofactor.io.tables.sources import check_plain_file, open_records
 
@@ -235,7 +235,7 @@ def _test_rows(records: Sequence[Record], seed: int) -> NDArray[np.bool_]:
 
 def run_models(
     run: Run, function: Function, counts: Mapping[str, int], rank: int, data: DocumentSplit
-) -> dict[str, list[Result]]:
+) -> dict[str, list[TrialResult]]:
     """Run the given number of trials of each model and return their results by model."""
     base = {"rank": rank, "seed": run.options.seed}
     groups = {

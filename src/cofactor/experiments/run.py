@@ -19,12 +19,12 @@ from cofactor._versions import versions
 from cofactor.errors import Parameter, ParameterError
 from cofactor.experiments import PAPER_EXPERIMENTS, MissingData, Options
 from cofactor.experiments.tables import ResultTable
-from cofactor.experiments.trials import Function, Result, Settings, TrialStore
+from cofactor.experiments.trials import Function, TrialResult, TrialSettings, TrialStore
 from cofactor.io.atomic import has_only_other_files, write_whole
 from cofactor.io.json_text import to_json
 
 MANIFEST = "manifest.json"
-TRIALS = "trials"
+TRIALS_FOLDER = "trials"
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -107,12 +107,12 @@ class Run:
     def _open(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            if has_only_other_files(self.folder, TRIALS):
+            if has_only_other_files(self.folder, TRIALS_FOLDER):
                 raise ParameterError(
                     f"{self.folder} has files that `cofactor reproduce` did not write",
                     ("choose another folder for ", Parameter("out")),
                 )
-            (self.folder / TRIALS).mkdir(exist_ok=True)
+            (self.folder / TRIALS_FOLDER).mkdir(exist_ok=True)
             self._remove_earlier_results()
         except OSError as error:
             out = Parameter("out", str(self.options.out))
@@ -137,12 +137,12 @@ class Run:
         self,
         label: str,
         function: Function,
-        groups: Mapping[Key, Sequence[Settings]],
+        groups: Mapping[Key, Sequence[TrialSettings]],
         shared: Any = None,
-    ) -> dict[Key, list[Result]]:
+    ) -> dict[Key, list[TrialResult]]:
         """Return the results of each group of trials; those in the folder are not recomputed."""
         settings = [each for group in groups.values() for each in group]
-        store = TrialStore(self.folder / TRIALS, self.options.jobs)
+        store = TrialStore(self.folder / TRIALS_FOLDER, self.options.jobs)
         with self._progress() as bar:
             task = bar.add_task(f"{self.name}: {label}", total=len(settings))
             done = store.run(function, settings, shared, lambda: bar.advance(task))

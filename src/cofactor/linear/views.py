@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 from threadpoolctl import ThreadpoolController
 
-from cofactor._fields import Sizes, array, instance, number
+from cofactor._fields import FieldSizes, array, instance, number
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.factors import cross, pad
 from cofactor.engine.observations import Layout, Observations, compressed_layout, full_layout
@@ -58,7 +58,7 @@ class View:
     mean: FloatArray | None = array("m", default=None)
     spread: FloatArray | None = array("m", low=np.nextafter(0, 1), default=None)
 
-    def fault(self, sizes: Sizes) -> str | None:
+    def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         standardised = [part is not None for part in (self.mean, self.spread)]
         if standardised == [self.kind == "columns"] * 2:

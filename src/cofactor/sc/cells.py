@@ -31,7 +31,7 @@ MAX_LOG_COUNT = 20.0
 """log1p of normalised counts is smaller."""
 MAX_TOTALS_VARIATION = 0.02
 """Coefficient of variation of totals that are equal up to rounding."""
-MAX_CLASSES = 500
+MAX_CELL_TYPES = 500
 """A column with more classes does not hold cell types."""
 
 
@@ -350,7 +350,7 @@ def _check_labels(labels: np.ndarray, column: str) -> None:
             (Parameter("labels", column), " has no labelled cell"),
             "label some, or leave it out to find topics without labels",
         )
-    if len(counts) > MAX_CLASSES:
+    if len(counts) > MAX_CELL_TYPES:
         raise ParameterError(
             (
                 Parameter("labels", column),

@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import type_of_target
 
-from cofactor._fields import Sizes, checked, instance
+from cofactor._fields import FieldSizes, checked, instance
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
@@ -42,7 +42,7 @@ from cofactor.targets.reading import (
 BALANCED = "balanced"
 
 
-def _classes_fault(value: Any, sizes: Sizes) -> str | None:
+def _classes_fault(value: Any, sizes: FieldSizes) -> str | None:
     good = isinstance(value, np.ndarray) and value.ndim == 1
     return None if good else "are not a list"
 

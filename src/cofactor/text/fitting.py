@@ -47,8 +47,8 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
-Result = TypeVar("Result")
-Fit = Callable[..., Any]
+Returned = TypeVar("Returned")
+FitFunction = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
 
 
@@ -58,7 +58,7 @@ def fit_here(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
 
 
 def fit_documents(
-    model: Any, documents: Any, y: Any = None, *, fit: Fit = fit_here, **weights: Any
+    model: Any, documents: Any, y: Any = None, *, fit: FitFunction = fit_here, **weights: Any
 ) -> FittedTopics:
     """Fit a topic model to documents in memory; return its state.
 
@@ -69,7 +69,7 @@ def fit_documents(
     documents, y, **weights
         As in ``TopicModel.fit``.
     fit : callable
-        Fits the estimator, see `Fit`.
+        Fits the estimator, see `FitFunction`.
     """
     started = time.perf_counter()
     texts = read_documents(documents)
@@ -137,7 +137,14 @@ def draw_seed(random_state: Any) -> int:
 
 
 def fit_estimator(
-    model: Any, vectorizer: Any, X: Any, y: Any, *, seed: int, fit: Fit = fit_here, **weights: Any
+    model: Any,
+    vectorizer: Any,
+    X: Any,
+    y: Any,
+    *,
+    seed: int,
+    fit: FitFunction = fit_here,
+    **weights: Any,
 ) -> tuple[Factorization, dict[int, Seed]]:
     """Fit the estimator for a topic model; return it and the seeds by topic.
 
@@ -158,7 +165,7 @@ def callbacks_of(model: Any) -> tuple[Any, ...]:
     return tuple(getattr(model, "_skl_callbacks", ()))
 
 
-def finish_fit(step: Callable[[], Result]) -> Result:
+def finish_fit(step: Callable[[], Returned]) -> Returned:
     """Return ``step()``, the last and short step of a long fit.
 
     If Ctrl-C interrupts it, warn and run it again: so ``step`` must not have side effects.

@@ -166,8 +166,8 @@ class Codec:
         name = value["type"]
         if name in self.forms:
             return self._decode_object(name, value, parts, where)
-        require(name in _PLAIN, f"{where} has the unknown type {name!r}")
-        names, decode = _PLAIN[name]
+        require(name in _CONTAINERS, f"{where} has the unknown type {name!r}")
+        names, decode = _CONTAINERS[name]
         require(value.keys() == names | {"type"}, f"{where}: a {name} needs {sorted(names)}")
         return decode(self, value, parts, where)
 
@@ -206,8 +206,8 @@ class Codec:
         return float(value["value"])
 
     def _decode_dtype(self, value: Any, parts: Parts, where: str) -> type:
-        require(value["name"] in _DTYPES, f"{where}: {value['name']!r} is not a dtype")
-        return _DTYPES[value["name"]]
+        require(value["name"] in _NUMBER_TYPES, f"{where}: {value['name']!r} is not a dtype")
+        return _NUMBER_TYPES[value["name"]]
 
     def _decode_array(self, value: Any, parts: Parts, where: str) -> np.ndarray:
         require(value["name"] == where, f"{where} names another array, {value['name']!r}")
@@ -234,7 +234,7 @@ class Codec:
         return self.decode(parts.documents.pop(str(home)), parts, where)
 
 
-_DTYPES: dict[str, type] = {"float64": np.float64, "float32": np.float32, "int64": np.int64}
+_NUMBER_TYPES: dict[str, type] = {"float64": np.float64, "float32": np.float32, "int64": np.int64}
 _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 _LABELS: dict[str, tuple[type, ...]] = {
     "object": (str, int, float),
@@ -242,7 +242,7 @@ _LABELS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     **dict.fromkeys(_INTEGERS, (int,)),
 }
-_PLAIN: dict[str, tuple[set[str], Callable[..., Any]]] = {
+_CONTAINERS: dict[str, tuple[set[str], Callable[..., Any]]] = {
     "tuple": ({"items"}, Codec._decode_sequence),
     "set": ({"items"}, Codec._decode_sequence),
     "dict": ({"items"}, Codec._decode_mapping),

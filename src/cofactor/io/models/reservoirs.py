@@ -12,7 +12,7 @@ from cofactor.estimators.reservoir import GatheredRows, Reservoir, joined
 from cofactor.io.untrusted import require
 from cofactor.targets.matrix import Targets
 
-NAMES = frozenset(
+RESERVOIR_FIELDS = frozenset(
     {
         "cells",
         "columns",
@@ -66,7 +66,7 @@ def take_reservoir(reservoir: Reservoir) -> dict[str, Any]:
 
 def make_reservoir(parts: dict[str, Any]) -> Reservoir:
     """Return the reservoir of parts that come from a file."""
-    require(parts.keys() == NAMES, "it lacks a part")
+    require(parts.keys() == RESERVOIR_FIELDS, "it lacks a part")
     counts, labels = parts["counts"], parts["labels"]
     n, k = _length(counts, "counts"), _length(labels, "labels")
     width, seen, limit = parts["width"], parts["seen"], parts["limit"]

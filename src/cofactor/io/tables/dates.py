@@ -26,7 +26,7 @@ _DAYS = (
     *("%B %d %Y", "%b %d %Y", "%d. %B %Y"),
 )
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", ", %H:%M")
-FORMATS = (
+DATE_FORMATS = (
     ISO,
     *(day + time for day in _DAYS for time in _TIMES),
     *("%Y%m%d", "%Y-%m", "%m/%Y", "%B %Y", "%b %Y", "%Y"),
@@ -109,7 +109,7 @@ def read_dates(
         if found[-1] is None and (text := "" if cell is None else str(cell).strip()):
             texts[len(found) - 1] = text
             rows.setdefault(text, row)
-    chosen = _format_of(path, column, rows, [date_format] if date_format else list(FORMATS))
+    chosen = _format_of(path, column, rows, [date_format] if date_format else list(DATE_FORMATS))
     for place, text in texts.items():
         found[place] = parse_date(text, chosen)
     return Dates(found, chosen)
@@ -182,7 +182,7 @@ def are_dates(labels: Iterable[str]) -> bool:
     (True, False, False)
     """
     some = list(islice(labels, MAX_TRIED_LABELS))
-    for form in FORMATS:
+    for form in DATE_FORMATS:
         if form == "%Y" or not some or parse_date(some[0], form) is None:
             continue
         if sum(parse_date(one, form) is not None for one in some) >= 0.9 * len(some):

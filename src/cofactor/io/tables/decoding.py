@@ -41,7 +41,7 @@ NON_LATIN = (
 MIN_FOREIGN_BYTES = 16
 """With fewer bytes beyond ASCII, an encoding cannot be told from the others."""
 
-_MARKS = {
+_BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32-le",
     codecs.BOM_UTF32_BE: "utf-32-be",
@@ -153,7 +153,7 @@ class Decoder:
         for beginning, remedy in _OTHER_FILES.items():
             if data.startswith(beginning):
                 raise InputError(f"{at(self.path)} is {remedy}.")
-        for mark, encoding in _MARKS.items():
+        for mark, encoding in _BYTE_ORDER_MARKS.items():
             if data.startswith(mark) and self.encoding in (None, encoding, encoding[:6]):
                 self._settle(encoding)
                 return data[len(mark) :]

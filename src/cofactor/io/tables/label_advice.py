@@ -52,7 +52,7 @@ UNKNOWN_NAMES = {
 }
 """Labels that may mean "not labelled", in several languages and as spreadsheets write them."""
 
-FEW_LABELS = 5
+MIN_LEARNABLE_LABELS = 5
 """Classes with fewer labels are named in a note."""
 
 MANY_CLASSES = 50
@@ -75,10 +75,10 @@ MAX_NAME_CHARACTERS = 200
 MUCH_LARGER = 4
 """A class is much larger than another if it has at least this many times its labels."""
 
-RARE, RARE_SHARE = 2, 0.02
+MAX_RARE_LABELS, MAX_RARE_SHARE = 2, 0.02
 """A class is rare beside another if it has at most 2 labels, or 2 % of the other's."""
 
-SHORT, LONG = 5, 8
+MIN_COMPARED_LENGTH, MIN_LONG_LENGTH = 5, 8
 """All typing errors count in names of at least this many characters; longer ones are long."""
 
 _JOINT = re.compile(r"(?<=[^\W\d_])[\s_-]+(?=[^\W_])|(?<=[^\W_])[\s_-]+(?=[^\W\d_])")
@@ -259,12 +259,18 @@ def _on_sizes(counts: LabelCounts, min_labels: int) -> Iterator[Note]:
         return
     misspelt = merges(counts)
     unclear = {*misspelt, *marks(counts), *_as_long_as_texts(counts)}
-    few = [name for name, count in classes.items() if count < FEW_LABELS and name not in unclear]
+    few = [
+        name
+        for name, count in classes.items()
+        if count < MIN_LEARNABLE_LABELS and name not in unclear
+    ]
     if not few:
         return
     if len(classes) <= MANY_CLASSES:
         others = len(few) < len(classes) - len(unclear)
-        reason = f"Fewer than {FEW_LABELS} labels of {names(few)}: a few more would help most"
+        reason = (
+            f"Fewer than {MIN_LEARNABLE_LABELS} labels of {names(few)}: a few more would help most"
+        )
         yield ParameterWarning(reason, _LEAVES_OUT_FEW if others and not min_labels else "")
         if perhaps := _perhaps_misspelt(few, classes):
             pairs = ", ".join(f"{printable(a)!r} for {printable(b)!r}" for a, b in perhaps.items())
@@ -273,13 +279,13 @@ def _on_sizes(counts: LabelCounts, min_labels: int) -> Iterator[Note]:
             )
     elif not min_labels:
         yield ParameterWarning(
-            f"{len(few):,} of {len(classes):,} labels have fewer than {FEW_LABELS} documents and "
-            "can hardly be learned",
+            f"{len(few):,} of {len(classes):,} labels have fewer than {MIN_LEARNABLE_LABELS} "
+            "documents and can hardly be learned",
             _LEAVES_OUT_FEW,
         )
 
 
-_LEAVES_OUT_FEW = (Parameter("min_labels", FEW_LABELS), " leaves them out")
+_LEAVES_OUT_FEW = (Parameter("min_labels", MIN_LEARNABLE_LABELS), " leaves them out")
 _MERGES = " merges them"
 
 
@@ -465,10 +471,10 @@ def _accepted(name: str, other: str, sizes: Mapping[str, int]) -> int:
     size, larger = sizes[name], sizes[other]
     if larger < MUCH_LARGER * size:
         return 0
-    rare = size <= max(RARE, RARE_SHARE * larger)
+    rare = size <= max(MAX_RARE_LABELS, MAX_RARE_SHARE * larger)
     short, long = sorted(map(len, map(_folded, (name, other))))
-    likely = rare or long >= LONG or _swapped(_stem(name), _stem(other))
-    return 2 if rare and short >= LONG else int(likely)
+    likely = rare or long >= MIN_LONG_LENGTH or _swapped(_stem(name), _stem(other))
+    return 2 if rare and short >= MIN_LONG_LENGTH else int(likely)
 
 
 def _swapped(a: str, b: str) -> bool:
@@ -499,12 +505,12 @@ def typing_errors(one: str, other: str) -> int:
 
 def _is_short(a: str, b: str) -> bool:
     """Tell whether two words are too short for typing errors other than swapped letters."""
-    return max(len(a), len(b)) < SHORT and not _swapped(a, b)
+    return max(len(a), len(b)) < MIN_COMPARED_LENGTH and not _swapped(a, b)
 
 
 def _differ_as_codes(one: str, other: str) -> bool:
     """Tell whether names are codes, or differ in a short part, as cs.GL and cs.GT do."""
-    if one.isupper() and other.isupper() and max(len(one), len(other)) <= SHORT:
+    if one.isupper() and other.isupper() and max(len(one), len(other)) <= MIN_COMPARED_LENGTH:
         return True
     parts = [re.findall(r"[^\W_]+", name.casefold()) for name in (one, other)]
     if len(parts[0]) != len(parts[1]) or len(parts[0]) < 2:

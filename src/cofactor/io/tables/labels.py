@@ -24,7 +24,7 @@ from cofactor.io.tables.sources import Source, open_source
 from cofactor.targets.missing import is_missing, minus_one_is_missing
 from cofactor.targets.task import are_numbers, parse_labels
 
-SEPARATORS = (";", "|", "/", ",")
+LABEL_SEPARATORS = (";", "|", "/", ",")
 """Characters that may separate several labels in one cell, the most likely one first."""
 
 MAX_COUNTED_LABELS = 100_000
@@ -377,7 +377,7 @@ def likely_separator(labels: Counter[str]) -> str | None:
     >>> likely_separator(Counter({"a;b": 3, "a": 4, "b": 2, "c": 1}))
     ';'
     """
-    for mark in SEPARATORS:
+    for mark in LABEL_SEPARATORS:
         joined = [label for label in labels if mark in label.strip(mark)]
         parts = Counter(part.strip() for label in joined for part in label.split(mark))
         if any(count > 1 or part in labels for part, count in parts.items()):

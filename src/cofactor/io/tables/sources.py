@@ -24,7 +24,7 @@ from cofactor.io.tables.decoding import Decoder, check_length, split_lines
 from cofactor.io.tables.parquet import read_parquet
 from cofactor.io.tables.spreadsheets import read_spreadsheet
 
-FORMATS = {
+FORMATS_BY_ENDING = {
     **dict.fromkeys((".csv", ".txt", ""), "csv"),
     **dict.fromkeys((".tsv", ".tab"), "tsv"),
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
@@ -32,7 +32,7 @@ FORMATS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".xlsx", ".xlsm", ".xls"), "excel"),
 }
-WHOLE = {"parquet": "Parquet file", "excel": "spreadsheet"}
+UNSTREAMED_FORMATS = {"parquet": "Parquet file", "excel": "spreadsheet"}
 """Formats that are read from a file on disk, not as a stream."""
 
 DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
@@ -173,10 +173,11 @@ def check_plain_file(path: Path) -> None:
 def _format(path: Path) -> str:
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending = plain.suffix.lower()
-    if path.suffix.lower() == ".gz" and FORMATS.get(ending) in WHOLE:
-        raise InputError(f"{at(path)} is a compressed {WHOLE[FORMATS[ending]]}; unpack it first.")
-    if ending in FORMATS:
-        return FORMATS[ending]
+    kind = FORMATS_BY_ENDING.get(ending)
+    if path.suffix.lower() == ".gz" and kind in UNSTREAMED_FORMATS:
+        raise InputError(f"{at(path)} is a compressed {UNSTREAMED_FORMATS[kind]}; unpack it first.")
+    if kind is not None:
+        return kind
     if ending.strip(".").isdigit() or str(path).startswith("/dev/"):
         return "csv"
     known = "use .csv, .tsv, .jsonl, .json (each also .gz), .parquet, .xlsx or a folder"

@@ -19,9 +19,8 @@ from zipfile import BadZipFile, ZipFile
 
 from cofactor.errors import Clause, Parameter, ParameterError, ParameterWarning
 from cofactor.io.errors import InputError, at, printable, suggestion
+from cofactor.io.tables.csv_and_json import Row
 from cofactor.io.tables.decoding import check_length
-
-Row = tuple[int, list[Any]]
 
 MAX_UNPACKED_BYTES = 2**31
 """Maximum number of bytes of all parts of a spreadsheet after they are unpacked."""
@@ -29,7 +28,7 @@ MAX_UNPACKED_BYTES = 2**31
 MAX_SHEET_CELLS = 2**26
 """Maximum number of cells between the first and the last one of a sheet, also empty ones."""
 
-_PLACE = re.compile(rb"""\sr=["']([A-Z]{1,4})([0-9]{1,9})["']""")
+_CELL_REFERENCE = re.compile(rb"""\sr=["']([A-Z]{1,4})([0-9]{1,9})["']""")
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
@@ -201,7 +200,7 @@ def _scan(path: Path, archive: ZipFile, part: str) -> bool:
     with archive.open(part) as file:
         while chunk := file.read(2**20):
             text = before + chunk
-            for letters, digits in _PLACE.findall(text):
+            for letters, digits in _CELL_REFERENCE.findall(text):
                 rows, columns = max(rows, int(digits)), max(columns, _column(letters))
             found = found or b"<f" in text or b't="e"' in text or b":f" in text
             before = text[-24:]

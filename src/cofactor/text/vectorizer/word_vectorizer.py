@@ -51,9 +51,12 @@ SHORT_TEXT = 20  # texts with fewer words on average are short; grammatical ones
 MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 
 # Parameters that cofactor 0.1 did not have, with the values that reproduce it.
-OLDER = {"clean": False, "language": None, "tokens": "words", "stem": None}
-READING = ("languages_", "stop_words_", "stem_")  # fitted attributes that it did not have
-LATER = ("grammatical_", "known_share_")  # attributes of later versions, which may be None
+DEFAULTS_OF_OLDER_MODELS = {"clean": False, "language": None, "tokens": "words", "stem": None}
+ADDED_ATTRIBUTES = ("languages_", "stop_words_", "stem_")  # fitted attributes that it did not have
+LATER_ATTRIBUTES = (
+    "grammatical_",
+    "known_share_",
+)  # attributes of later versions, which may be None
 
 
 # ---- counts
