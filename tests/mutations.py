@@ -163,7 +163,7 @@ def _run(command: list[str], environment: dict[str, str], limit: int) -> tuple[i
     try:
         output, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # tests start processes of their own
+        os.killpg(process.pid, signal.SIGKILL)  # tests start further processes
         return None, process.communicate()[0]
     except BaseException:
         os.killpg(process.pid, signal.SIGKILL)

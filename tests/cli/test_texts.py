@@ -1,4 +1,4 @@
-"""Markup and languages at the command line: what is mended is said, and can be switched off."""
+"""Markup and languages at the command line: corrections are reported and can be switched off."""
 
 import numpy as np
 import pytest

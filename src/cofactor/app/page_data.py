@@ -234,7 +234,7 @@ def _fits(session: Session, wanted: DocumentFilter, place: int, label: Any) -> b
 
 
 def _within(wanted: DocumentFilter, date: str | None) -> bool:
-    """Tell whether a date is in the wanted range; unknown dates are not."""
+    """Return whether a date is in the wanted range; unknown dates are not."""
     day = (date or "")[:10]
     return bool(day) and wanted.since <= day and (not wanted.until or day <= wanted.until)
 

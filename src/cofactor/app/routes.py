@@ -312,7 +312,7 @@ def _error(status: int, message: str) -> Response:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     if host == "localhost":
         return True
     with suppress(ValueError):

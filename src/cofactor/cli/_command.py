@@ -115,7 +115,7 @@ def needing_extra(what: str, extra: str) -> Iterator[None]:
 
 
 def is_given(name: str) -> bool:
-    """Tell whether the user gave a parameter of the command that runs."""
+    """Return whether the user gave a parameter of the command that runs."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not click.core.ParameterSource.DEFAULT
 

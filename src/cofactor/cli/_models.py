@@ -123,7 +123,7 @@ def how_to_open(opened: OpenedModel, path: Path, opening: dict[str, Any]) -> dic
 
 
 def _is_own(opened: OpenedModel, path: Path) -> bool:
-    """Tell whether a table is the one that the model was fitted on."""
+    """Return whether a table is the one that the model was fitted on."""
     own = find_data(opened, None)
     return own is not None and own.resolve() == path.resolve()
 
@@ -156,7 +156,7 @@ def read_again(
 
 
 def _described(opened: OpenedModel, path: Path) -> Collection[int] | None:
-    """Return the rows of its own table that a model of blocks describes; None for all rows."""
+    """Return the rows of the fitted table that a model of blocks describes; None for all rows."""
     if not describes_rows(opened, path):
         return None
     from cofactor.text.word_blocks import described_rows
@@ -165,7 +165,7 @@ def _described(opened: OpenedModel, path: Path) -> Collection[int] | None:
 
 
 def describes_rows(opened: OpenedModel, path: Path) -> bool:
-    """Tell whether a model of blocks describes some rows of a table, which is its own."""
+    """Return whether a model of blocks describes some rows of a table, which is its own."""
     rows = opened.input.get("rows")
     return bool(opened.input.get("blocks")) and isinstance(rows, int) and _is_own(opened, path)
 
@@ -367,7 +367,7 @@ def steps_of(opened: OpenedModel) -> list[dict[str, Any]]:
 
 
 def is_updated(opened: OpenedModel) -> bool:
-    """Tell whether a model notes that it has learned from new documents."""
+    """Return whether a model notes that it has learned from new documents."""
     return "updated" in _notes(opened)
 
 

@@ -146,8 +146,8 @@ def _languages(_: Any, __: Any, value: str) -> list[str] | str | None:
     for name in names:
         if name not in CODES:
             raise click.BadParameter(
-                f"{name!r} is not a known language; there are {', '.join(CODES)}. To remove words "
-                "of your own, use --language none --stop-words FILE."
+                f"{name!r} is not a known language; there are {', '.join(CODES)}. To remove your "
+                "own words, use --language none --stop-words FILE."
             )
     return names
 

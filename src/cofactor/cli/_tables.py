@@ -424,7 +424,7 @@ CELL_ENDINGS = (".h5ad", ".zarr")
 
 
 def holds_cells(path: Path, layer: str | None = None) -> bool:
-    """Tell whether a path is named like an AnnData file; refuse --layer for other tables."""
+    """Return whether a path is named like an AnnData file; refuse --layer for other tables."""
     found = path.name.lower().endswith(CELL_ENDINGS)
     if layer is not None and not found:
         raise BadInput(f"--layer {layer} needs an .h5ad file or a .zarr folder; leave it out.")
@@ -432,7 +432,7 @@ def holds_cells(path: Path, layer: str | None = None) -> bool:
 
 
 def holds_blocks(path: Path) -> bool:
-    """Tell whether a path is a folder of blocks."""
+    """Return whether a path is a folder of blocks."""
     return path.is_dir() and (path / "blocks.json").is_file()
 
 

@@ -159,7 +159,7 @@ def rounded(value: float) -> float:
 
 
 def open_page(path: Path) -> None:
-    """Open a file in the browser; say so if there is none."""
+    """Open a file in the browser; tell the user if no browser was found."""
     import webbrowser
 
     if not webbrowser.open(path.resolve().as_uri()):

@@ -48,7 +48,9 @@ def blocks(
     loading all of them at once.
     """
     _check_place(output, overwrite)
-    vectorizer = words.vectorizer(keep_grammar=False)  # labels do not tell if it helps
+    vectorizer = words.vectorizer(
+        keep_grammar=False
+    )  # whether it helps cannot be tested with labels
     found = _TwoPassTable.open(table, asked)
     from cofactor.text.word_blocks import write_word_blocks
 

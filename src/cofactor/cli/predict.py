@@ -395,7 +395,7 @@ def _need_classes(model: Any, columns: dict[str, Any]) -> None:
 
 
 def _is_copy(table: Path, output: Path | None, columns: dict[str, Any]) -> bool:
-    """Tell whether the output is a copy of the file with results, not a table."""
+    """Return whether the output is a copy of the file with results, not a table."""
     if output is None or not output.name.lower().endswith(CELL_ENDINGS):
         return False
     if {output.suffix.lower(), table.suffix.lower()} != {".h5ad"}:

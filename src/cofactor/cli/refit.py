@@ -157,7 +157,7 @@ def _show_drift(before: Any, new: Any) -> None:
 
 
 def _can_change(before: Any, new: Any) -> bool:
-    """Tell whether it says anything how many predictions are others than before: both models
+    """Return whether it says anything how many predictions are others than before: both models
     predict, and not numbers, which always change a little."""
     return all(hasattr(model.estimator_, "classes_") for model in (before, new))
 

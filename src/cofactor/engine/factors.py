@@ -229,7 +229,7 @@ class Factors:
 
 
 def _compact(V: FloatArray) -> FloatArray:
-    # samples that lie on the workers of a cluster are no ndarray, and have no gaps
+    # samples that lie on the workers of a cluster are not an ndarray, and have no gaps
     gaps = isinstance(V, np.ndarray) and not V.flags.c_contiguous
     return np.ascontiguousarray(V) if gaps else V
 

@@ -377,7 +377,9 @@ class Factorization(
         >>> NMF(1, random_state=0).fit(X).transform(X).shape
         (3, 1)
         """
-        return self._represent(X, data_weights)  # always an array, whatever set_output asks for
+        return self._represent(
+            X, data_weights
+        )  # always an array, even if set_output asks for frames
 
     def _represent(self, X: Any, data_weights: Any = None) -> FloatArray:
         """Represent new samples, those of RowBlocks block by block."""

@@ -134,7 +134,7 @@ class PooledHead:
     size_mean, size_sd : float
         Mean and standard deviation of the logarithm of the samples' totals.
     thresholds : array (k,) or None
-        A sample has a label if its score is at least this; for several labels a sample.
+        A sample has a label if its score is at least this; for several labels per sample.
     curve : array (3,) or None
         How such scores become probabilities, see `cofactor.linear.calibration.ProbabilityCurve`.
     half_width : array (k,) or None
@@ -242,7 +242,7 @@ class LinearModels(NamedTuple):
     present : array (c, k) or None
         The pool's classes as rows of targets.
     tags : tuple or None
-        The pooled head of several labels a sample, if it is needed, and its expected score.
+        The pooled head of several labels per sample, if it is needed, and its expected score.
     key : str
         Digest of what the models depend on; "" if nobody will use them again.
     """
@@ -419,7 +419,7 @@ def tag_head(
     rank: int,
     threads: Threads,
 ) -> tuple[PooledHead, ExpectedScore | None]:
-    """Fit the head of several labels a sample; topics add nothing to it."""
+    """Fit the head of several labels per sample; topics add nothing to it."""
     view, rows, V, weights = _labelled_view(data, counts, targets, exponent)
     Y = targets.values[rows]
     Y = csr_array(Y) if issparse(Y) else csr_array(np.asarray(Y))

@@ -265,7 +265,7 @@ class Remainder:
         """Return the weight of L2 at which topics of pure noise vanish.
 
         It is the largest singular value of noise of standard deviation 1 at the observed cells,
-        about √(cells a row) + √(cells a column), times the curvature of the loss at the mean.
+        about √(cells per row) + √(cells per column), times the curvature of the loss at the mean.
         """
         term, values = self.objective.terms[0], self.objective.terms[0].observations.layout.values
         n, m = len(np.unique(self.cells.rows)), len(np.unique(self.cells.columns))

@@ -56,8 +56,8 @@ def widen(fitted: Fitted, components: FloatArray, representation: FloatArray) ->
 
     Notes
     -----
-    The earlier samples have nothing of the new topics. A new feature says nothing about the
-    targets. A new topic says of them what the earlier samples say on average.
+    The earlier samples have nothing of the new topics. A new feature does not
+    change the targets. A new topic predicts the average of the earlier samples.
     """
     r, m = fitted.components.shape
     before = np.pad(fitted.representation, ((0, 0), (0, len(components) - r)))
@@ -378,7 +378,7 @@ def draw_samples(
     A : array (r, m)
         Topics.
     like : sparse or dense matrix (·, m)
-        Samples at hand; they tell how large one feature of a sample is.
+        Samples that show how large one feature of a sample is.
     length : float
         Number of features of a drawn sample, relative to a sample of its size. Shorter ones are
         harder to tell apart.

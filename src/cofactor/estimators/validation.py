@@ -41,7 +41,7 @@ def check_numbers(name: str, values: Any) -> Any:
     try:
         array = values if sp.issparse(values) else np.asarray(values)
     except ValueError:
-        if hasattr(values, "__array__"):  # not a list of lists: the object has an error of its own
+        if hasattr(values, "__array__"):  # not a list of lists: the object raises its own error
             raise
         raise ValueError(f"{name} has rows of different lengths; make them equal.") from None
     if array.dtype.kind == "c":
@@ -364,7 +364,7 @@ def _check_factor(
 
 
 def check_exposure(estimator: Any, kind: str, data: Observations) -> None:
-    """Refuse ``exposure="total"`` where a total is no scale, or predictions would depend on it.
+    """Refuse ``exposure="total"`` where a total is not a scale, or predictions would depend on it.
 
     ``kind`` is what the estimator predicts.
     """

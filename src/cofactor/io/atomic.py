@@ -132,7 +132,7 @@ def _remove_if_stale(left: Path, host: str, process: int) -> None:
 
 
 def _is_running(process: int) -> bool:
-    """Tell whether a process of this machine exists; True if that cannot be known."""
+    """Return whether a process of this machine exists; True if that cannot be known."""
     if os.name != "posix":
         return True
     try:
@@ -210,7 +210,7 @@ def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]
 
 
 def has_only_other_files(path: Path, mark: str) -> bool:
-    """Tell whether a folder holds something, but not the file that marks it as one of ours."""
+    """Return whether a folder holds something, but not the file that marks it as one of ours."""
     return path.is_dir() and any(path.iterdir()) and not os.path.lexists(path / mark)
 
 
@@ -241,7 +241,7 @@ def _exchange(new: Path, path: Path, names: Collection[str] | None) -> None:
 
 
 def _swap(one: Path, other: Path) -> bool:
-    """Exchange two folders by one system call; tell whether the system has one."""
+    """Exchange two folders by one system call; return False if the system has none."""
     calls = {"linux": "renameat2", "darwin": "renameatx_np"}
     here = {"linux": -100, "darwin": -2}.get(sys.platform)  # AT_FDCWD
     try:

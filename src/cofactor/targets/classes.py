@@ -232,7 +232,7 @@ def listed(y: Any) -> Any:
 
 
 def holds_sets(y: Any) -> bool:
-    """Tell whether entries of y are sets of labels."""
+    """Return whether entries of y are sets of labels."""
     if isinstance(y, list | tuple):
         return any(map(_is_set, y))
     return str(getattr(y, "dtype", "")) == "object" and y.ndim == 1 and any(map(_is_set, y))
@@ -245,7 +245,7 @@ def _is_set(entry: Any) -> bool:
 
 
 def is_unknown(labels: Any) -> bool:
-    """Tell whether an entry says that nothing is known."""
+    """Return whether an entry says that nothing is known."""
     return not isinstance(labels, set | frozenset | list | tuple) and is_missing(labels)
 
 

@@ -34,7 +34,7 @@ from typing import Any
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell is missing, regardless of the other cells.
+    """Return whether a cell is missing, regardless of the other cells.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def is_missing(value: Any) -> bool:
 
 
 def minus_one_is_missing(labels: Collection[Any], columns: int = 1) -> bool:
-    """Tell whether −1 means "unlabelled" among the distinct labels of classes.
+    """Return whether −1 means "unlabelled" among the distinct labels of classes.
 
     Parameters
     ----------

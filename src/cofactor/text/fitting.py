@@ -155,7 +155,7 @@ def fit_estimator(
     plan = plan_fit(model, vectorizer, X, y, seed=seed, **weights)
     plan.estimator.set_callbacks(*callbacks_of(model))
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
-    if plan.weak:  # a score on labels that seeds gave says nothing about true labels
+    if plan.weak:  # labels from seeds do not show how well true labels are predicted
         fitted.forget_held_out()
     return let_go(model, fitted), plan.seeds.by_topic(plan.topics)
 
@@ -312,7 +312,7 @@ def with_seeds(model: Any, seeds: Seeds, topics: list[int], mass: Mass) -> dict[
 def warn_of_labels(y: Any, task: str, topics: int) -> None:
     """Warn if y holds no class, a single class, numbers, or more classes than there are topics.
 
-    ``y`` is as `read_targets` returns it. `class_doubts` decides for labels in tables as well.
+    ``y`` is as `read_targets` returns it. `class_doubts` also checks labels in tables.
     """
     if y is None:
         return

@@ -930,7 +930,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return edits.pin(self, topic, words)
 
     def ban(self, topic: int | str, words: str | Iterable[str]) -> Self:
-        """Return the model with some words banned from a topic, in later fits as well.
+        """Return the model with some words banned from a topic, also in later fits.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ SCORES = [str(80 + i % 21) for i in range(100)]
     [
         (SCORES, "numbers"),  # never 21 classes
         ([str(i % 5 + 1) for i in range(50)], "classes"),  # stars
-        ([str(i % 20) for i in range(100)], "classes"),  # codes from 0 on
+        ([str(i % 20) for i in range(100)], "classes"),  # codes that begin at 0
         ([str(i % 20 - 1) for i in range(100)], "classes"),  # codes, and -1
         ([f"{i % 20:03}" for i in range(100)], "classes"),  # codes with zeros in front
         ([f"{i % 15 * 10}" for i in range(100)], "numbers"),
@@ -105,7 +105,7 @@ def test_numbers_as_people_write_them(labels, first):
     assert said in " ".join(notes(counted(labels * 9)))
 
 
-def test_names_with_digits_are_no_numbers():
+def test_names_with_digits_are_not_numbers():
     for labels in (["1", "2"], ["4.5", "3"], ["3a", "4,5"], ["v1.2", "v1,3"], ["1-2"], ["1.2.3"]):
         assert written_number(labels) is None
 
@@ -149,7 +149,7 @@ def test_a_misspelt_class_is_not_asked_for_more_labels():
         ),
     ],
 )
-def test_what_is_no_label_is_refused(labels, said):
+def test_what_is_not_a_label_is_refused(labels, said):
     assert said in (refusal(counted(labels)) or "")
 
 
@@ -309,7 +309,7 @@ def test_the_work_is_bounded_by_the_lengths_of_names():
     assert probable_merges(long) == {"b" * 69: "b" * 70}
     assert probable_merges(many | long) == {}
     text = "word " * 60
-    assert probable_merges({text: 40, f"{text[:-3]}x": 1}) == {}  # texts are no misspelt names
+    assert probable_merges({text: 40, f"{text[:-3]}x": 1}) == {}  # texts are not misspelt names
     long = "x" * 10**6
     counts = {long: 40, f"{long[1:]}y": 1, "Billing": 30, "Biling": 1}
     assert probable_merges(counts) == {"Biling": "Billing"}

@@ -1,4 +1,4 @@
-"""Values ↔ JSON. Objects carry the name of their type; arrays go to a file of their own.
+"""Values ↔ JSON. Objects carry the name of their type; arrays go to a separate file.
 
 Only types that `CODEC` (see `types`) lists become objects again, so a folder cannot choose which
 code runs when it is read.
@@ -69,7 +69,7 @@ class Parts:
 class Codec:
     """Encoder and decoder for a set of forms.
 
-    ``elsewhere`` names the attributes that go to a document of their own.
+    ``elsewhere`` names the attributes that go to a separate document.
     """
 
     forms: Mapping[str, Form]
@@ -198,7 +198,9 @@ class Codec:
         good = isinstance(pairs, list) and all(isinstance(p, list) and len(p) == 2 for p in pairs)
         require(good, f"{where}: items are not pairs")
         decoded = self.decode(pairs, parts, where)
-        require(all(isinstance(k, str | Real) for k, _ in decoded), f"{where}: a key is no label")
+        require(
+            all(isinstance(k, str | Real) for k, _ in decoded), f"{where}: a key is not a label"
+        )
         return dict(decoded)
 
     def _decode_float(self, value: Any, parts: Parts, where: str) -> float:

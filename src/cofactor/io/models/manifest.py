@@ -160,5 +160,5 @@ def _checked(name: str, array: np.ndarray, declared: dict[str, Any]) -> np.ndarr
     same = same and array.flags.c_contiguous
     require(same, f"{where} does not have the shape and dtype that manifest.json declares")
     good = sha256(array.tobytes()) == declared["sha256"]
-    require(good, f"{where} has other values than when it was saved")
+    require(good, f"{where} differs from when it was saved")
     return array.copy()

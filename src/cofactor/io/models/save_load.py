@@ -135,8 +135,8 @@ def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None) -> Any:
     path : str or path
         The folder.
     vectorizer : object, optional
-        The fitted vectorizer of a TopicModel, if it is one that a folder cannot hold: one of a
-        class of your own, or with functions as parameters. Other models have theirs.
+        The fitted vectorizer of a TopicModel, if it is one that a folder cannot hold: of a class
+        that you wrote, or with functions as parameters. Other models contain their vectorizer.
 
     Returns
     -------

@@ -88,7 +88,7 @@ def put_back(model: Any, vectorizer: Any) -> None:
     own = model.vectorizer_
     if vectorizer is None:
         raise NoModelError(
-            f"it was fitted with a vectorizer of your own, {own.name}; pass that vectorizer, "
+            f"it was fitted with your own vectorizer, {own.name}; pass that vectorizer, "
             "fitted: cofactor.load_model(path, vectorizer=...)"
         )
     words = [str(word) for word in vectorizer.get_feature_names_out()]
@@ -274,7 +274,9 @@ def _check_words(vectorizer: Any, parts: dict[str, Any]) -> None:
         good = good and bool((np.isfinite(idf) & (idf >= 0)).all())
         require(good, "idf_ is not a list of weights of the words")
     share = parts.get("known_share_")
-    require(share is None or (type(share) is float and 0 <= share <= 1), "known_share_ is no share")
+    require(
+        share is None or (type(share) is float and 0 <= share <= 1), "known_share_ is not a share"
+    )
     kept = parts.get("grammatical_")
     require(kept is None or _are_strings(kept), "grammatical_ is not a list of words")
     if any(name in parts for name in ADDED_ATTRIBUTES):

@@ -198,7 +198,7 @@ _ARRAY = '[{"text": "…", "label": "…"}, …]'
 
 
 def starts_array(texts: Iterator[str]) -> tuple[bool, Iterator[str]]:
-    """Tell whether a text begins with an array; return the text again."""
+    """Return whether a text begins with an array; return the text again."""
     read = []
     for text in texts:
         read.append(text)

@@ -174,7 +174,7 @@ def _differs(
 
 
 def are_dates(labels: Iterable[str]) -> bool:
-    """Tell whether labels are dates: one format reads nearly all of them; years alone are not.
+    """Return whether labels are dates: one format reads nearly all of them; years alone are not.
 
     Examples
     --------

@@ -3,9 +3,9 @@
 Files are decoded in one pass. A byte order mark decides on the encoding. Without one, a text is
 UTF-16 if every other byte is zero. Otherwise it is ASCII up to the first byte that is not. If that
 byte begins a UTF-8 character, the whole file must be UTF-8. If not, the file has an older encoding:
-charset-normalizer tells which one if most letters are beyond ASCII, as in Russian or Japanese. With
-few such letters the file is Windows-1252, because there the library takes Spanish, Swedish and
-short French texts for Polish; a later line that is UTF-8 is refused, since the file mixes
+charset-normalizer detects it if most letters are beyond ASCII, as in Russian or Japanese. With few
+such letters the file is Windows-1252, because there the library takes Spanish, Swedish and short
+French texts for Polish; a later line that is UTF-8 is refused, since the file mixes
 encodings. An encoding that the user names is not doubted.
 """
 

@@ -110,7 +110,7 @@ def refusal(counts: LabelCounts) -> str | None:
 
 
 def are_ids(column: Counter[str]) -> bool:
-    """Tell whether labels are names of rows: each occurs once, and they are a numbering.
+    """Return whether labels are names of rows: each occurs once, and they are a numbering.
 
     Whole numbers are a numbering if they rise from row to row, have few gaps, or are long and of
     one length. Other labels are one if all of them are codes with a digit.
@@ -343,7 +343,7 @@ def _on_marks(counts: LabelCounts) -> Iterator[Note]:
 
 
 def _is_mark(name: str, classes: Counter[str]) -> bool:
-    """Tell whether -1 may mean "not labelled": it is frequent, and no other number is negative."""
+    """Return whether -1 may mean "not labelled": it is frequent, and no other label is negative."""
     others = [one for one in classes if one != name]
     frequent = classes[name] > 0.05 * classes.total()
     return len(others) > 1 and frequent and not any(one.startswith("-") for one in others)
@@ -478,7 +478,7 @@ def _accepted(name: str, other: str, sizes: Mapping[str, int]) -> int:
 
 
 def _swapped(a: str, b: str) -> bool:
-    """Tell whether two words have the same letters, at least three, in another order."""
+    """Return whether two words have the same letters, at least three, in another order."""
     return len(a) > 2 and sorted(a) == sorted(b)
 
 
@@ -504,12 +504,12 @@ def typing_errors(one: str, other: str) -> int:
 
 
 def _is_short(a: str, b: str) -> bool:
-    """Tell whether two words are too short for typing errors other than swapped letters."""
+    """Return whether two words are too short for typing errors other than swapped letters."""
     return max(len(a), len(b)) < MIN_COMPARED_LENGTH and not _swapped(a, b)
 
 
 def _differ_as_codes(one: str, other: str) -> bool:
-    """Tell whether names are codes, or differ in a short part, as cs.GL and cs.GT do."""
+    """Return whether names are codes, or differ in a short part, as cs.GL and cs.GT do."""
     if one.isupper() and other.isupper() and max(len(one), len(other)) <= MIN_COMPARED_LENGTH:
         return True
     parts = [re.findall(r"[^\W_]+", name.casefold()) for name in (one, other)]

@@ -192,7 +192,7 @@ def _part_of(archive: ZipFile, sheet: str) -> str | None:
 
 
 def _scan(path: Path, archive: ZipFile, part: str) -> bool:
-    """Tell whether a sheet may hold formulas or errors; refuse one that is spread too far.
+    """Return whether a sheet may hold formulas or errors; refuse one that is spread too far.
 
     Both are seen in its bytes, which takes less time than reading the XML.
     """

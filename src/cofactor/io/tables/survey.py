@@ -144,7 +144,7 @@ def survey(
 
 
 def has_word(text: str) -> bool:
-    """Tell whether a text has a letter and is more than a code.
+    """Return whether a text has a letter and is more than a code.
 
     Examples
     --------

@@ -18,7 +18,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
 
 
 def is_formula(cell: str) -> bool:
-    """Tell whether a spreadsheet may take a cell for a formula; plain numbers are not formulas.
+    """Return whether a spreadsheet may take a cell for a formula; plain numbers are not formulas.
 
     Examples
     --------

@@ -99,7 +99,7 @@ def rank_words(
     ----------
     X : sparse matrix of shape (n_documents, n_words)
         Documents of the fit, or some of them: an even sample of row blocks, the last batch of a
-        stream. All count equally, whatever their weight in the fit. At most
+        stream. All count equally, even if the fit weighted them. At most
         `MAX_RANKING_DOCUMENTS` evenly spaced ones are used.
     S : ndarray of shape (n_documents, n_topics)
         Their representations.

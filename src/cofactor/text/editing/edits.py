@@ -101,7 +101,7 @@ def freeze(model: Any, topics: Any, frozen: bool) -> Any:
 
 
 def pin(model: Any, topic: Any, words: Any) -> Any:
-    """Return the model with some words pinned to a topic, in later fits as well."""
+    """Return the model with some words pinned to a topic, also in later fits."""
     k, found = topic_number(model, topic), known_words(model, words)
     A = model.estimator_.components_.copy()
     columns = list(found.values())
@@ -114,7 +114,7 @@ def pin(model: Any, topic: Any, words: Any) -> Any:
 
 
 def ban(model: Any, topic: Any, words: Any) -> Any:
-    """Return the model with some words banned from a topic, in later fits as well."""
+    """Return the model with some words banned from a topic, also in later fits."""
     k, found = topic_number(model, topic), known_words(model, words)
     A = model.estimator_.components_.copy()
     A[k, list(found.values())] = 0.0

@@ -143,8 +143,8 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
 
     Rare words slow down a fit and add little to long texts, which have many other words. Short
     texts consist largely of rare words and would lose their meaning without them. A word of a
-    single document says nothing about others; it helps only if most of a few documents are
-    labelled.
+    single document does not help to predict others; keep it only if the documents are few and most
+    of them are labelled.
 
     Examples
     --------
