@@ -111,13 +111,13 @@ def _topic_table(topics: list[DemoTopic], width: int) -> Table:
     table.add_column("Link", justify="right", no_wrap=True)
     table.add_column("Words", overflow="fold")
     longest = max(len(topic.label) for topic in topics)
-    room = max(20, width - longest - len("CorpusLink") - 3 * 2)
+    space = max(20, width - longest - len("CorpusLink") - 3 * 2)
     for topic in topics:
         table.add_row(
             f"{topic.corpus_share:.1%}",
             topic.label,
             f"{topic.label_share:.0%}",
-            textwrap.shorten(" ".join(topic.words), room, placeholder=""),
+            textwrap.shorten(" ".join(topic.words), space, placeholder=""),
         )
     return table
 

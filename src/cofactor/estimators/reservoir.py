@@ -117,8 +117,8 @@ class Reservoir:
             mass=self.mass + mass,
             labels=self.labels + labels.sum(axis=0),
         )
-        room = sum(int(part.cells().sum()) for part in after.parts) <= TRIM_ABOVE * SAMPLE_CELLS
-        return after if room and len(after.parts) <= MAX_PARTS else after.trimmed()
+        fits = sum(int(part.cells().sum()) for part in after.parts) <= TRIM_ABOVE * SAMPLE_CELLS
+        return after if fits and len(after.parts) <= MAX_PARTS else after.trimmed()
 
     def _among_first(self, labels: FloatArray, known: BoolArray) -> BoolArray:
         """Return which rows are among the first of one of their classes."""

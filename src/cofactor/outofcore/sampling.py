@@ -112,11 +112,11 @@ def _choose(y: Any, n: int, choice: SamplingPlan) -> tuple[IntArray, FloatArray]
     known = np.zeros(n, dtype=bool)
     if y is not None and choice.known is not None:
         known = _known_rows(y, choice.known, choice.values)
-    room = max(1, round(choice.share * n))
-    labelled = _spaced(np.flatnonzero(known), room // 2 if not known.all() else room)
+    quota = max(1, round(choice.share * n))
+    labelled = _spaced(np.flatnonzero(known), quota // 2 if not known.all() else quota)
     firsts = choice.firsts[known[choice.firsts]]
     labelled = np.union1d(labelled, np.concatenate([firsts, _extreme_rows(y, known)]))
-    others = _spaced(np.flatnonzero(~known), max(room - len(labelled), 1))
+    others = _spaced(np.flatnonzero(~known), max(quota - len(labelled), 1))
     chosen = np.union1d(labelled, others).astype(np.int64)
     weight = np.ones(n)
     for group in (known, ~known):
