@@ -69,7 +69,7 @@ class Mutation:
 
     @property
     def native(self) -> bool:
-        """Whether the kernels have to be compiled anew."""
+        """Whether the kernels have to be compiled again."""
         return self.file.endswith((".c", ".h"))
 
     def check(self) -> None:

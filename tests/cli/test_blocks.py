@@ -151,7 +151,7 @@ def test_a_large_table_is_described_by_some_of_its_rows(place, tmp_path, monkeyp
     assert len(model.estimator_.representation_) == 80
     if all(map(has, ("altair", "vl_convert", "jinja2"))):  # those rows are read for a report
         said = cofactor("report", tmp_path / "m", "-o", tmp_path / "r.html")
-        assert "exist any more" not in said.stderr
+        assert "no longer exist" not in said.stderr
         assert "80 documents" in (tmp_path / "r.html").read_text().replace("\n", " ")
 
 
@@ -382,4 +382,4 @@ def test_verify_says_that_blocks_are_gone(place, tmp_path):
     cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "b")
     cofactor("fit", tmp_path / "b", "-k", 3, "-o", tmp_path / "m", "--iterations", 3)
     (tmp_path / "b").rename(tmp_path / "elsewhere")
-    assert "do not exist any more" in cofactor("verify", tmp_path / "m", code=2).stderr
+    assert "no longer exist" in cofactor("verify", tmp_path / "m", code=2).stderr

@@ -191,7 +191,7 @@ def find_blocks(opened: OpenedModel) -> Path | None:
     path = Path(os.path.normpath(opened.path / noted))
     if not holds_blocks(path):
         raise InputError(
-            f"The model was fitted on the blocks in {at(path)}, which do not exist any more; "
+            f"The model was fitted on the blocks in {at(path)}, which no longer exist; "
             "write them again with cofactor blocks."
         )
     return path
@@ -405,8 +405,7 @@ def open_origin(
     path = given or Path(os.path.normpath(opened.path / str(noted.get("path", ""))))
     if not path.exists():
         raise InputError(
-            f"The model was made from {at(path)}, which does not exist any more; name it with "
-            "--before."
+            f"The model was made from {at(path)}, which no longer exists; name it with --before."
         )
     before = open_model(path)
     if before.facts["digest"] != noted.get("digest"):

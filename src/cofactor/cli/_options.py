@@ -525,7 +525,7 @@ class WordOptions:
     def vectorizer(self, keep_grammar: Any = "auto") -> Any:
         """Return the vectorizer that the options ask for."""
         if self.bigrams and self.characters:
-            raise BadInput("--bigrams and --characters exclude each other; leave out one of them.")
+            raise BadInput("--bigrams and --characters cannot be combined; leave one out.")
         from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
         return WordVectorizer(

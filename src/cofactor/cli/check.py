@@ -334,7 +334,7 @@ def _summarise_cells(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "genes", f"{facts['genes']:,}, of which a fit takes {facts['fitted_genes']:,}"
     yield "counts", facts["matrix"]
     low, middle, high = facts["depth"]
-    yield "depth", f"{middle:,.0f} counts a cell, from {low:,.0f} to {high:,.0f}"
+    yield "depth", f"{middle:,.0f} counts per cell, from {low:,.0f} to {high:,.0f}"
     yield "empty", f"{facts['empty']:,}"
     if facts["layers"]:
         yield "layers", ", ".join(facts["layers"])

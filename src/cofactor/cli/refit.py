@@ -86,7 +86,7 @@ def refit(
 
 
 def _read(opened: models.OpenedModel, table: Path | None, asked: opt.TableOptions) -> Reading:
-    """Read the whole table; labels that a model without labels is given are looked at anew."""
+    """Read the whole table; check new labels of a model that was fitted without labels."""
     path = models.find_data(opened, table)
     if path is None:
         raise BadInput("The table that the model was fitted on does not exist; name one as TABLE.")

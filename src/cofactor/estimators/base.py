@@ -139,7 +139,7 @@ class Factorization(
         """Fit with the linear models of an earlier fit, where samples and targets are the same.
 
         They do not depend on the topics, so fits that differ in their topics can share them. Where
-        samples or targets differ, they are fitted anew. The result is that of ``fit``.
+        samples or targets differ, they are fitted again. The result is that of ``fit``.
         """
         y = None if self._task is None else y
         self._fit(X, y, None, None, target_weights, earlier=earlier.fitted)

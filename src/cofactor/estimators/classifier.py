@@ -91,7 +91,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     head : {"pooled", "refit", "joint"}, default="pooled"
         What predicts. "pooled" adds the scores of linear models of the features, weighted by how
         they predict held-out labels, to those of the topics. "refit" predicts by
-        ``target_components_``, estimated anew after the fit on representations that have not seen
+        ``target_components_``, estimated again after the fit on representations that have not seen
         labels, because predictions start from such representations. (For exclusive classes the
         samples are scaled to equal mass first.) "joint" keeps that of the joint fit, as the paper
         does.

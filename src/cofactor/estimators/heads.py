@@ -57,7 +57,7 @@ def refit_head(
     *,
     equal_mass: bool,
 ) -> FloatArray:
-    """Estimate B anew on representations that have not seen the labels.
+    """Estimate B again on representations that have not seen the labels.
 
     Prediction sees such representations only. With ``equal_mass`` every sample gets the mean mass
     first. Fixed entries stay.

@@ -52,7 +52,7 @@ class Options:
     seed : int
         Random seed of data, splits and starts.
     quick : bool
-        Use small made-up data and few iterations, to check that everything works.
+        Use small synthetic data and few iterations, to check that everything works.
     solver : str
         Solver of the synthetic experiment.
     iterations : int, optional

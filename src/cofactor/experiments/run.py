@@ -199,7 +199,7 @@ class Run:
     def finish(self) -> None:
         """Write the report and, last, the manifest."""
         warning = (
-            "This was a quick run on small made-up data: it shows that everything works, but "
+            "This was a quick run on small synthetic data: it shows that everything works, but "
             "its numbers cannot be compared with the paper's.\n"
         )
         warnings = [warning] if self.options.quick else []

@@ -24,7 +24,7 @@ MAX_SHOWN_NUMBERS = 1000
 class ShownValues(NamedTuple):
     """The distinct values of a block's targets, each with the first row that has it.
 
-    Of several targets a row, only the first row is shown that an indicator could not have.
+    Of several targets per row, only the first row that cannot be an indicator is shown.
     """
 
     rows: list[int]

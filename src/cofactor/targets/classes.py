@@ -139,7 +139,7 @@ def _distinct(labels: Array) -> tuple[Array, Array]:
     except (TypeError, ValueError):
         types = " and ".join(sorted({type(label).__name__ for label in labels}))
         hint = "use one type, and None, NaN or '' for unlabelled samples"
-        raise TypeError(f"y has labels of types without order, {types}: {hint}.") from None
+        raise TypeError(f"y has labels of types that cannot be sorted, {types}: {hint}.") from None
     with np.errstate(invalid="ignore"):  # a float beyond the integers is not an integer
         kind = type_of_target(classes, input_name="y")
     if kind not in ("binary", "multiclass"):  # in scikit-learn's words, which its checks look for
@@ -262,7 +262,9 @@ def _sorted(labels: set[Any]) -> list[Any]:
         return sorted(labels)
     except TypeError:
         types = " and ".join(sorted({type(label).__name__ for label in labels}))
-        raise TypeError(f"y has labels of types without order, {types}: use one type.") from None
+        raise TypeError(
+            f"y has labels of types that cannot be sorted, {types}: use one type."
+        ) from None
 
 
 def class_weights(

@@ -292,7 +292,7 @@ def _storable_cells(y: Array) -> Array:
         cells = _numbers(y, "y")
     except ValueError:
         raise TypeError(
-            f"y has shape {y.shape} and entries that are not numbers; several targets a row must "
+            f"y has shape {y.shape} and entries that are not numbers; several targets per row must "
             "be numbers, NaN where unknown."
         ) from None
     known = ~np.isnan(cells)

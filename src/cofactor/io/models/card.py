@@ -110,7 +110,7 @@ MEANINGS = {
     "the probability of the class for a document of this topic alone, shrunk as if each topic had "
     "two more labels, divided as all labels are.",
     "stability": "Stability, from 0 to 1, says how much of a topic is found again if documents and "
-    "labels are drawn anew; the interval holds 95 % of the draws.",
+    "labels are drawn again; the interval holds 95 % of the draws.",
 }
 
 

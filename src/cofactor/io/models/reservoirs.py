@@ -90,7 +90,7 @@ def make_reservoir(parts: dict[str, Any]) -> Reservoir:
 def _targets(parts: dict[str, Any], shape: tuple[int, int]) -> Targets:
     Y = _matrix(parts, ("targets", "target_columns", "target_lengths"), shape)
     rows, cells = parts["row_weights"], parts["cell_weights"]
-    require(rows is None or cells is None, "row_weights and cell_weights exclude each other")
+    require(rows is None or cells is None, "row_weights and cell_weights are both given")
     labelled = np.ones(shape[0], dtype=bool)
     if rows is not None:
         _check_numbers(rows, "row_weights", shape[:1])
