@@ -129,9 +129,12 @@ class Visit:
 
     def settled(self):
         """Wait until no fit runs or waits; the page may know it a little later."""
-        self.page.wait_for_function(
-            "async () => !(await (await fetch('/api/state')).json()).busy", polling=100
-        )
+        busy = "async () => (await (await fetch('/api/state')).json()).busy"
+        for _ in range(600):
+            if not self.page.evaluate(busy):  # wait_for_function does not await promises
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError("A fit runs without end.")
 
     def send(self, name, /, **content):
         """Change something as the page does."""
