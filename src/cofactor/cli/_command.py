@@ -37,7 +37,7 @@ PARAMETERS = {
             *("text", "truth", "label_separator", "unlabelled", "relabel", "relabel_file"),
             *("min_labels", "id", "keep", "date", "date_format", "every"),
             *("encoding", "separator", "no_quotes", "sheet"),
-            *("out", "data_home", "stopwords", "host", "port", "several"),
+            *("out", "data_home", "stopwords", "host", "port"),
         )
     },
 }

@@ -1384,8 +1384,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> model.show()
-        A report of ... MB: a notebook shows it here; elsewhere use save('report.html') and open that
-        file in a browser.
+        A report of ... MB: a notebook shows it here; elsewhere use save('report.html') and open
+        that file in a browser.
         """
         check_is_fitted(self, "estimator_")
         from cofactor.report import show_report
