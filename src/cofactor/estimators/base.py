@@ -1,8 +1,9 @@
 """What the estimators share: one fit from input to fitted state, streams, and inference.
 
 ``Factorization._fit`` is the whole fit: read the input and encode y, set up an objective and a
-start (``setup``), minimise, estimate the head (``heads``), keep the state (``fitted``). ``tasks``
-holds what depends on the kind of y; ``supervised`` adds what estimators with targets have.
+start (``setup``), minimise, estimate the head (``heads``), keep the state (``fitted``).
+``classification_or_regression`` holds what depends on the kind of y, and ``supervised`` what
+estimators with targets add.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ from cofactor.engine.objective import Objective
 from cofactor.engine.threads import Threads
 from cofactor.errors import ParameterWarning
 from cofactor.estimators import validation
+from cofactor.estimators.cell_prediction import CellProblem, has_missing_cells
+from cofactor.estimators.classification_or_regression import Coding, Task
 from cofactor.estimators.executors import LocalExecutor, Recipe
 from cofactor.estimators.fitted import NOT_FINITE, Fitted, shown
 from cofactor.estimators.heads import pooled_head, refit_head
 from cofactor.estimators.inference import represent_samples
-from cofactor.estimators.missing_cells import CellProblem, has_missing_cells
 from cofactor.estimators.setup import SOLVERS, Input, Settings, Setup, set_up
 from cofactor.estimators.streaming import learn_batch
-from cofactor.estimators.tasks import Coding, Task
 from cofactor.estimators.units import moderate
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks

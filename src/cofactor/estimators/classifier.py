@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
+from cofactor.estimators.classification_or_regression import Classification
 from cofactor.estimators.fitted import shown
 from cofactor.estimators.supervised import Supervised
-from cofactor.estimators.tasks import Classification
 from cofactor.linear.pool import ExpectedCoverage
 from cofactor.targets.classes import BALANCED
 from cofactor.targets.reading import labelled_mask, read_cells, readable

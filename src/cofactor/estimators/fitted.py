@@ -16,10 +16,10 @@ from cofactor._fields import FieldSizes, array, checked, instance, number, unsav
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History
+from cofactor.estimators.cell_prediction import CellProblem, MissingCells
+from cofactor.estimators.classification_or_regression import Coding
 from cofactor.estimators.heads import LinearModels, PooledHead
-from cofactor.estimators.missing_cells import CellProblem, MissingCells
 from cofactor.estimators.reservoir import Reservoir
-from cofactor.estimators.tasks import Coding
 from cofactor.estimators.units import Units
 from cofactor.linear.pool import ExpectedScore
 from cofactor.targets.classes import ClassCoding

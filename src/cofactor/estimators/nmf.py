@@ -12,8 +12,8 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.base import Factorization
+from cofactor.estimators.cell_prediction import MissingCells, fit_missing_cells, products
 from cofactor.estimators.fitted import Fitted
-from cofactor.estimators.missing_cells import MissingCells, fit_missing_cells, products
 
 
 class NMF(Factorization):

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
+from cofactor.estimators.classification_or_regression import Regression
 from cofactor.estimators.supervised import Supervised
-from cofactor.estimators.tasks import Regression
 from cofactor.targets.reading import read_numbers, readable, tall
 
 

@@ -29,9 +29,9 @@ from cofactor.engine.solvers import (
 from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
+from cofactor.estimators.classification_or_regression import Coding, Task, counted_groups
 from cofactor.estimators.exposure import exposed, exposures, mean_total
 from cofactor.estimators.heads import LinearModels, ModelRequest, fit_linear_models
-from cofactor.estimators.tasks import Coding, Task, counted_groups
 from cofactor.estimators.units import (
     Units,
     clipped,

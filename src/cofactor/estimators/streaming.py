@@ -21,12 +21,12 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.observations import stack as stack_rows
 from cofactor.engine.solvers.online import Past, absorb
 from cofactor.engine.threads import Threads
+from cofactor.estimators.classification_or_regression import Task, counted_groups
 from cofactor.estimators.executors import Recipe
 from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import ModelRequest, fit_linear_models, pooled_head, refit_head
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.setup import Input, Settings, set_up
-from cofactor.estimators.tasks import Task, counted_groups
 from cofactor.estimators.units import unit_weights
 from cofactor.estimators.validation import as_fixed, as_penalties
 from cofactor.linear.guess import Classes, Counted, as_numbers, counted_guess

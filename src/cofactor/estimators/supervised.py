@@ -19,11 +19,11 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.base import LOSS, Factorization, blocks_of
+from cofactor.estimators.classification_or_regression import Coding, Task
 from cofactor.estimators.fitted import Fitted, shown
 from cofactor.estimators.heads import PooledHead
 from cofactor.estimators.setup import Settings
 from cofactor.estimators.streaming import with_stream_head
-from cofactor.estimators.tasks import Coding, Task
 from cofactor.estimators.units import unit_observations
 from cofactor.linear.pool import ExpectedScore
 from cofactor.outofcore import RowBlocks

@@ -20,7 +20,7 @@ from scipy import sparse as sp
 
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.divergences import FLOOR, Divergence
-from cofactor.estimators.missing_cells import products
+from cofactor.estimators.cell_prediction import products
 
 PROFILE_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Shares of the mean row to try; with 1 the topics do not matter."""

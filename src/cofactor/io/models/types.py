@@ -16,9 +16,9 @@ from cofactor._fields import FieldSizes, check_fields, checked, instance, saved_
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.estimators.cell_prediction import MissingCells
 from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import PooledHead
-from cofactor.estimators.missing_cells import MissingCells
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
 from cofactor.io.models.codec import Codec, Form, ModelFormatError, NoModelError, Parts
