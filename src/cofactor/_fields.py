@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Sizes = dict[str, int]
-Check = Callable[[Any, Sizes], str | None]
+FieldSizes = dict[str, int]
+Check = Callable[[Any, FieldSizes], str | None]
 """Returns what is wrong with a value, as the rest of a sentence about it; None if nothing is."""
 
 
@@ -47,7 +47,7 @@ def array(
     ``finite=False`` lets every number pass.
     """
 
-    def check(value: Any, sizes: Sizes) -> str | None:
+    def check(value: Any, sizes: FieldSizes) -> str | None:
         if not (isinstance(value, np.ndarray) and value.dtype.kind == kind):
             return f"is not an array of {'floats' if kind == 'f' else 'integers'}"
         wanted = _sizes(shape, value.shape, sizes)
@@ -61,7 +61,9 @@ def array(
     return checked(check, name=name, default=default)
 
 
-def _sizes(shape: Sequence[str | int], found: tuple[int, ...], sizes: Sizes) -> tuple[Any, ...]:
+def _sizes(
+    shape: Sequence[str | int], found: tuple[int, ...], sizes: FieldSizes
+) -> tuple[Any, ...]:
     """Return the sizes that names stand for; the first array that uses a name fixes its size."""
     if len(found) != len(shape):
         return tuple(sizes.get(str(axis), axis) for axis in shape)
@@ -80,7 +82,7 @@ def number(
     """Declare a number of one of some types, by default float, from ``low`` to ``high``."""
     kinds = kinds or (float,)
 
-    def check(value: Any, sizes: Sizes) -> str | None:
+    def check(value: Any, sizes: FieldSizes) -> str | None:
         if type(value) not in kinds or (finite and not np.isfinite(value)):
             return f"is not a number of type {kinds[0].__name__}"
         return f"is {value:g}" if value < low or value > high else None
@@ -96,7 +98,7 @@ def instance(
     ``among`` lists the values that are allowed, if not all are.
     """
 
-    def check(value: Any, sizes: Sizes) -> str | None:
+    def check(value: Any, sizes: FieldSizes) -> str | None:
         if type(value) not in kinds:
             return f"is not a {' or '.join(kind.__name__ for kind in kinds)}"
         check_fields(value, sizes)
@@ -108,7 +110,7 @@ def instance(
 def strings(length: str = "", *, name: str = "", default: Any = MISSING) -> Any:
     """Declare a list of strings; ``length`` names its size."""
 
-    def check(value: Any, sizes: Sizes) -> str | None:
+    def check(value: Any, sizes: FieldSizes) -> str | None:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             return "is not a list of strings"
         fits = not length or sizes.setdefault(length, len(value)) == len(value)
@@ -117,7 +119,7 @@ def strings(length: str = "", *, name: str = "", default: Any = MISSING) -> Any:
     return checked(check, name=name, default=default)
 
 
-def check_fields(value: Any, sizes: Sizes | None = None) -> None:
+def check_fields(value: Any, sizes: FieldSizes | None = None) -> None:
     """Raise a FieldError if the fields of an object do not hold what they declare.
 
     A method ``fault(sizes)`` may check what relates several fields; it returns what is wrong, or
@@ -131,7 +133,7 @@ def check_fields(value: Any, sizes: Sizes | None = None) -> None:
             continue
         if (fault := check(held, sizes)) is not None:
             raise FieldError(f"{saved_name(declared)} {fault}")
-    find_fault: Callable[[Sizes], str | None] = getattr(value, "fault", lambda sizes: None)
+    find_fault: Callable[[FieldSizes], str | None] = getattr(value, "fault", lambda sizes: None)
     if (fault := find_fault(sizes)) is not None:
         raise FieldError(fault)
 

@@ -41,7 +41,7 @@ class CheckpointError(ValueError):
 
 
 def _is_iteration(context: Any) -> bool:
-    """Tell whether a task is one iteration of our loop, not a whole fit or another estimator's."""
+    """Return whether a task is an iteration of our loop, not a whole fit or another estimator's."""
     return hasattr(context, "objective")
 
 

@@ -34,6 +34,7 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import Fit, History, Hook, minimise
 from cofactor.engine.objective import Objective
 from cofactor.engine.threads import Threads
+from cofactor.errors import ParameterWarning
 from cofactor.estimators import validation
 from cofactor.estimators.cell_prediction import CellProblem, has_missing_cells
 from cofactor.estimators.classification_or_regression import Coding, Task
@@ -54,8 +55,12 @@ from cofactor.targets.matrix import Targets
 LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
 
 
-class FitInterruptedWarning(UserWarning):
+class FitInterruptedWarning(ParameterWarning):
     """A fit was interrupted; the estimator holds the last complete iteration."""
+
+
+class NotConvergedWarning(ParameterWarning, ConvergenceWarning):
+    """A fit ended before it converged."""
 
 
 @contextmanager
@@ -135,7 +140,7 @@ class Factorization(
         """Fit with the linear models of an earlier fit, where samples and targets are the same.
 
         They do not depend on the topics, so fits that differ in their topics can share them. Where
-        samples or targets differ, they are fitted anew. The result is that of ``fit``.
+        samples or targets differ, they are fitted again. The result is that of ``fit``.
         """
         y = None if self._task is None else y
         self._fit(X, y, None, None, target_weights, earlier=earlier.fitted)
@@ -255,8 +260,8 @@ class Factorization(
     ) -> Fitted:
         """Return the state of the joint fit, and warn if it did not end well."""
         if fit.stop.worrying:
-            kind = FitInterruptedWarning if fit.interrupted else ConvergenceWarning
-            warn(str(fit.stop), kind)
+            kind = FitInterruptedWarning if fit.interrupted else NotConvergedWarning
+            warn(kind(fit.stop.reason, [*fit.stop.remedies]))
         return Fitted.of(
             fit.factors,
             fit.history,
@@ -373,7 +378,9 @@ class Factorization(
         >>> NMF(1, random_state=0).fit(X).transform(X).shape
         (3, 1)
         """
-        return self._represent(X, data_weights)  # always an array, whatever set_output asks for
+        return self._represent(
+            X, data_weights
+        )  # always an array, even if set_output asks for frames
 
     def _represent(self, X: Any, data_weights: Any = None) -> FloatArray:
         """Represent new samples, those of RowBlocks block by block."""

@@ -1,4 +1,4 @@
-"""Fits over row blocks: how each block becomes an objective of its own.
+"""Fits over row blocks: how each block becomes a separate objective.
 
 Start, λ and head are estimated on a sample of rows that fits in memory (on all rows if they fit);
 the iterations see every row.

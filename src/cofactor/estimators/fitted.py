@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cofactor._fields import Sizes, SmallPickle, array, checked, instance, number, unsaved
+from cofactor._fields import FieldSizes, SmallPickle, array, checked, instance, number, unsaved
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History
@@ -35,7 +35,7 @@ NOT_FINITE = (
 )
 
 
-def _history_fault(value: Any, sizes: Sizes) -> str | None:
+def _history_fault(value: Any, sizes: FieldSizes) -> str | None:
     good = isinstance(value, dict) and isinstance(value.get("objective"), list)
     return None if good else "is not a dict with a list of objectives"
 
@@ -168,7 +168,7 @@ class Fitted(SmallPickle):
         outside = Factors(self.representation, self.components.T, None if B is None else B.T)
         return self.units.factors(outside, -1)
 
-    def fault(self, sizes: Sizes) -> str | None:
+    def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         width = 0 if self.coding is None else self.coding.n_targets
         if self.coding is not None and width != sizes.setdefault("k", width):

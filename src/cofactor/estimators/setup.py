@@ -129,7 +129,7 @@ class Settings:
 
     @property
     def refits(self) -> bool:
-        """Whether predictions come from a head that is estimated anew after the joint fit."""
+        """Whether predictions come from a head that is estimated again after the joint fit."""
         return self.head != "joint"
 
     def solver_name(self, objective: Objective) -> str:

@@ -171,7 +171,7 @@ class Stream:
         self.history.record(state.value)
 
     def head(self, *, equal_mass: bool, threads: Threads) -> FloatArray:
-        """Return the target factor that is estimated anew on the window, see `refit_head`."""
+        """Return the target factor that is estimated again on the window, see `refit_head`."""
         shares = self._shares(threads) or [None] * len(self.window)
         completed = map(self._completed, self.window, shares)
         targets = stack([part for part in completed if part is not None])

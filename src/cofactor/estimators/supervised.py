@@ -129,11 +129,11 @@ class Supervised(Factorization):
         their influence decays. Unlabelled samples get guesses from all labels seen so far. One
         batch is one iteration of ``fit``; ``representation_`` is that of the last batch.
 
-        With ``head="pooled"`` the stream keeps labelled samples and, where room is left, an even
+        With ``head="pooled"`` the stream keeps labelled samples and, as far as they fit, an even
         sample of the others, together up to 2**21 stored cells (about 25 MB). The head is fitted on
         them at its first use after a batch, so predicting after every batch is slow. If a ``fit``
-        came before, or a saved model was loaded, that model's head goes on until the stream has
-        seen as many labels as it, and one of each of its classes.
+        came before, or a saved model was loaded, that model's head stays in use until the
+        stream has seen as many labels as that model, and one of each of its classes.
 
         Parameters
         ----------
@@ -321,7 +321,7 @@ class Supervised(Factorization):
         Returns
         -------
         ndarray of shape (n_components, n_targets)
-            With another head than "pooled", fitted targets of a sample of mass one.
+            Without ``head="pooled"``, fitted targets of a sample of mass one.
         """
         if self.pooled_head is None:
             mass = self.components_.sum(axis=1, keepdims=True, dtype=np.float64)

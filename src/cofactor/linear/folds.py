@@ -17,10 +17,10 @@ from scipy.sparse import csr_array, issparse
 
 from cofactor._types import BoolArray, FloatArray, IntArray
 
-Words = NDArray[np.uint64]
+HashWords = NDArray[np.uint64]
 CELL_PRECISION = 2.0**20
 """Values count as equal if they are when multiplied by this and rounded."""
-MAX_COMPARED = 2.0**40
+MAX_COMPARED_VALUE = 2.0**40
 """Values beyond this count as equal."""
 
 
@@ -100,10 +100,10 @@ def distinct_rows(view: Any, shares: Any, labelled: BoolArray, counts: FloatArra
     return Distinct(order[starts], weights, starts, order)
 
 
-def _content(rows: csr_array, seed: int) -> Words:
+def _content(rows: csr_array, seed: int) -> HashWords:
     """Return a number for each row that depends on its cells but not on their order."""
     values = (
-        np.rint(np.clip(rows.data, -MAX_COMPARED, MAX_COMPARED) * CELL_PRECISION)
+        np.rint(np.clip(rows.data, -MAX_COMPARED_VALUE, MAX_COMPARED_VALUE) * CELL_PRECISION)
         .astype(np.int64)
         .view(np.uint64)
     )
@@ -117,7 +117,7 @@ def _content(rows: csr_array, seed: int) -> Words:
     return out
 
 
-def mix_bits(x: Words) -> Words:
+def mix_bits(x: HashWords) -> HashWords:
     """Mix the bits of each number (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

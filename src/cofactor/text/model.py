@@ -32,7 +32,7 @@ from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.fitting import Fit, callbacks_of, fit_documents, fit_here, warn_of_labels
+from cofactor.text.fitting import FitFunction, callbacks_of, fit_documents, fit_here, warn_of_labels
 from cofactor.text.labelling.doubts import DoubtfulLabel, doubtful_labels
 from cofactor.text.labelling.suggestions import ToLabel, suggest
 from cofactor.text.over_time import PeriodShare, over_time, warn_of
@@ -259,7 +259,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         *,
         sample_weight: Any = None,
         target_weights: Any = None,
-        fit_with: Fit | None = None,
+        fit_with: FitFunction | None = None,
     ) -> Self:
         """Learn topics from documents, and from labels if there are any.
 
@@ -930,7 +930,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return edits.pin(self, topic, words)
 
     def ban(self, topic: int | str, words: str | Iterable[str]) -> Self:
-        """Return the model with some words banned from a topic, in later fits as well.
+        """Return the model with some words banned from a topic, also in later fits.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.topic_words import Words, even_rows
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import (
-    Fit,
+    FitFunction,
     described_fit,
     draw_seed,
     finish_fit,
@@ -30,7 +30,12 @@ from cofactor.text.fitting import (
     fit_here,
     timed_state,
 )
-from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING, WordVectorizer
+from cofactor.text.vectorizer.word_vectorizer import (
+    ADDED_ATTRIBUTES,
+    DEFAULTS_OF_OLDER_MODELS,
+    LATER_ATTRIBUTES,
+    WordVectorizer,
+)
 
 # Maximum number of documents whose representations a model of blocks keeps. Shares, the order of
 # words, coherence and reports describe these documents.
@@ -87,7 +92,9 @@ def write_word_blocks(
         "parameters": vectorizer.get_params(),
         "words": vectorizer.words_.tolist(),
         "idf": vectorizer.idf_.tolist(),
-        "reading": {name: getattr(vectorizer, name) for name in (*READING, *LATER)},
+        "reading": {
+            name: getattr(vectorizer, name) for name in (*ADDED_ATTRIBUTES, *LATER_ATTRIBUTES)
+        },
     }
     return RowBlocks.write(
         folder, matrices(), overwrite=overwrite, notes=lambda: {"vectorizer": words, **notes()}
@@ -123,7 +130,7 @@ def _vectorizer(
     reading: dict[str, Any] | None = None,
 ) -> WordVectorizer:
     pair = tuple(parameters["ngram_range"])  # JSON has lists only
-    older = OLDER if reading is None else {}
+    older = DEFAULTS_OF_OLDER_MODELS if reading is None else {}
     vectorizer = WordVectorizer(**{**older, **parameters, "ngram_range": pair})
     vectorizer._validate_params()
     weights = np.array(idf, dtype=np.float64)
@@ -133,14 +140,14 @@ def _vectorizer(
         raise ValueError("the words do not match their weights")
     vectorizer.words_, vectorizer.idf_ = np.array(words, dtype=object), weights
     if reading is not None:
-        for name in READING:
+        for name in ADDED_ATTRIBUTES:
             setattr(vectorizer, name, reading[name])
-        for name in LATER:
+        for name in LATER_ATTRIBUTES:
             setattr(vectorizer, name, reading.get(name))
     return vectorizer
 
 
-def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> FittedTopics:
+def fit_blocks(model: Any, blocks: WordBlocks, *, fit: FitFunction = fit_here) -> FittedTopics:
     """Fit a topic model to blocks; return its state, which describes `described_rows`.
 
     Parameters

@@ -98,7 +98,7 @@ DAMAGES = {
     "neither mean nor spread": (with_view(mean=None, spread=None), "view"),
     "a scale of zero": (with_view(scale=0.0), "scale"),
     "a negative scale": (with_view(scale=-1.0), "scale"),
-    "a scale that is no number": (with_view(scale=float("nan")), "scale|NaN|nan"),
+    "a scale that is not a number": (with_view(scale=float("nan")), "scale|NaN|nan"),
     "a scale that is text": (with_view(scale="1"), "scale"),
     "a mean of another shape": (lambda h: with_view(mean=h.view.mean[:2])(h), "mean|spread"),
     "NaN in the mean": (lambda h: with_view(mean=changed(h.view.mean, np.nan))(h), "mean"),

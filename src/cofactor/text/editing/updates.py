@@ -64,7 +64,9 @@ from cofactor.text.editing.edits import described, fitted_cells
 from cofactor.text.editing.settled import Settled
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
-MAX_WORD_DRIFT = 0.0025  # by which new words may lower the cosine of an old topic, whatever move is
+MAX_WORD_DRIFT = (
+    0.0025  # by which new words may lower the cosine of an old topic, however far move is
+)
 HALVINGS = 60  # steps of the search for the furthest point that is near enough
 HELD_OUT = 0.1  # share of the stored cells that decide whether a new topic pays
 MAX_TRIAL_DOCUMENTS, MAX_TRIAL_STEPS = 3000, 30  # documents and iterations of a trial
