@@ -13,7 +13,7 @@ OPTIONS = {"n_components": "-k", "stop_words": "--stop-words", "y": "the label c
     ("parameter", "python", "command"),
     [
         (Parameter("n_components"), "n_components", "-k"),
-        (Parameter("n_components", 1000), "n_components=1,000", "-k 1,000"),
+        (Parameter("n_components", 1000), "n_components=1000", "-k 1000"),
         (Parameter("stop_words", None), "stop_words=None", "--stop-words none"),
         (Parameter("n_components", key="a"), "n_components['a']", "-k 'a'"),
         (Parameter("max_df", 0.5), "max_df=0.5", "max_df=0.5"),

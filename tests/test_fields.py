@@ -28,13 +28,11 @@ class Part:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class State(SmallPickle):
-    _not_pickled = ("cache",)
-
     components: np.ndarray = array("r", "m", low=0, name="components_")
     names: list = strings("r", name="names_")
     part: Part | None = instance(Part, name="_part", default=None)
     rank: int = number(int, low=1, default=1)
-    cache: object = unsaved()
+    cache: object = unsaved(pickled=False)
 
     def fault(self, sizes):
         return "rank is not that of the components" if self.rank != sizes["r"] else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,12 @@ def checked(check: Check, *, name: str = "", default: Any = MISSING) -> Any:
     return field(default=default, metadata={"check": check, "name": name})
 
 
-def unsaved(default: Any = None) -> Any:
-    """Declare a value that stays in memory: a model folder does not hold it."""
-    return field(default=default, metadata={"saved": False})
+def unsaved(*, pickled: bool = True) -> Any:
+    """Declare a value that a model folder does not hold, None by default.
+
+    ``pickled=False``: pickles do not hold it, either.
+    """
+    return field(default=None, metadata={"saved": False, "pickled": pickled})
 
 
 def array(
@@ -83,8 +86,10 @@ def number(
     kinds = kinds or (float,)
 
     def check(value: Any, sizes: FieldSizes) -> str | None:
-        if type(value) not in kinds or (finite and not np.isfinite(value)):
+        if type(value) not in kinds:
             return f"is not a number of type {kinds[0].__name__}"
+        if finite and not np.isfinite(value):
+            return "is not finite"
         return f"is {value:g}" if value < low or value > high else None
 
     return checked(check, name=name, default=default)
@@ -182,13 +187,19 @@ class Nonzeros(NamedTuple):
 
 
 class SmallPickle:
-    """A frozen dataclass whose pickles leave out zeros, and fields that can be computed again."""
+    """A frozen dataclass whose pickles leave out zeros, and fields that are not pickled.
 
-    _not_pickled: ClassVar[tuple[str, ...]] = ()
+    Most entries of factors are zero. Compression would find that, too, but at each pickle's cost.
+    """
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict.fromkeys(self._not_pickled)
-        return {name: Nonzeros.of(value) for name, value in {**vars(self), **state}.items()}
+        held = {
+            declared.name: getattr(self, declared.name)
+            if declared.metadata.get("pickled", True)
+            else None
+            for declared in fields(self)  # type: ignore[arg-type]
+        }
+        return {name: Nonzeros.of(value) for name, value in held.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

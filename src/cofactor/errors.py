@@ -22,7 +22,7 @@ class Parameter:
     Examples
     --------
     >>> print(Parameter("n_components", 1000), Parameter("seeds", key="a"), Parameter("y"))
-    n_components=1,000 seeds['a'] y
+    n_components=1000 seeds['a'] y
     """
 
     name: str
@@ -62,7 +62,8 @@ def _words(value: Any, bare: bool) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else repr(value)
+    """Return a value as users can copy it."""
+    return repr(value)
 
 
 SentencePart = str | Parameter

@@ -432,3 +432,22 @@ def test_some_rows_choose_for_all(monkeypatch):
     some = cell_prediction._some_rows(Cells.of(observe(X), None), np.random.RandomState(0))
     assert 900 < len(some.values) <= 1000
     assert error() < 1.1 * everything
+
+
+def test_showing_the_estimator_computes_nothing():
+    X, i, j, _ = ratings(shape=(30, 20))
+    model = NMF(3, random_state=0).fit(X)
+    model._repr_html_()
+    repr(model)
+    assert model.fitted.cell_problem is not None
+    model.predict_cells(i, j)
+    assert "cells_" in dir(model)
+
+
+def test_a_model_of_cells_does_not_undo_a_newer_fit():
+    X, _, _, _ = ratings(shape=(30, 20))
+    model = NMF(3, random_state=0).fit(X)
+    before, newer = model.fitted, NMF(2, random_state=0).fit(X).fitted
+    model._fitted = newer  # another thread
+    assert model._settle(before, replace(before, cell_problem=None)).cell_problem is None
+    assert model.fitted is newer

@@ -129,17 +129,20 @@ def read_table(
         further=further_columns(asked),
     )
     documents, hidden = _split_labels(both, len(asked.labels))
-    counts = _count(documents if asked.labels else hidden, len(asked.labels or truth), asked)
-    unlabelled = may_lack and not truth and counts.form == "none"
-    form = settle_form(counts, "none" if unlabelled else task)
+    columns = len(asked.labels or truth)
+    counts = _count(documents if asked.labels else hidden, columns, asked)
     notes = list(unused_relabels(asked, counts))
-    if marked := counts.unlabelled(form) if form != "none" else {}:
+    marked: dict[str, int] = {}
+    for part, n in ((documents, len(asked.labels)), (hidden, len(truth))):
+        if n and (found := _unlabelled(_count(part, n, asked), task)):
+            _drop(part, frozenset(found))
+            marked |= found
+    if marked:
         notes += map(message_of, unlabelled_notes(marked))
-        for part in (documents, hidden):
-            _drop(part, frozenset(marked))
         asked = replace(asked, unlabelled=(*asked.unlabelled, *marked))
-        counts = _count(documents if asked.labels else hidden, len(asked.labels or truth), asked)
-        form = settle_form(counts, task)
+        counts = _count(documents if asked.labels else hidden, columns, asked)
+    lacking = may_lack and not truth and counts.form == "none"
+    form = settle_form(counts, "none" if lacking else task)
     if rare := counts.rarer_than(asked.min_labels, form) if asked.labels else []:
         notes.append(left_out(rare, asked.min_labels))
         _drop(documents, frozenset(rare))
@@ -157,9 +160,16 @@ def read_table(
         targets_of(form, source, one, columns) if columns else None
         for one, columns in ((documents, asked.labels), (hidden, truth))
     )
-    found = Reading(documents, y, facts, tested, counts, notes=notes)
-    name_documents(found, source, asked)
-    return found
+    reading = Reading(documents, y, facts, tested, counts, notes=notes)
+    name_documents(reading, source, asked)
+    return reading
+
+
+def _unlabelled(counts: LabelCounts, task: str) -> dict[str, int]:
+    """Return the labels that mean unlabelled in this column, such as -1, and how many there are."""
+    if counts.form == "none" or task in ("topics", "none"):
+        return {}
+    return dict(counts.unlabelled(settle_form(counts, task)))
 
 
 def find_columns(source: Source, asked: TableOptions, may_lack: bool = False) -> TableOptions:

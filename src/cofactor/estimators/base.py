@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -94,12 +94,17 @@ class Factorization(
     """What y holds; None where there is no y."""
     _fitted: Fitted
 
-    components_ = shown("components")
-    representation_ = shown("representation")
-    history_ = shown("history")
-    n_iter_ = shown("n_iter")
-    n_samples_seen_ = shown("n_samples_seen")
-    stop_reason_ = shown("stop_reason")
+    components_ = shown("components", "Topics, of shape (n_components, n_features).")
+    representation_ = shown(
+        "representation",
+        "Training samples in terms of the topics, of shape (n_samples, n_components).",
+    )
+    history_ = shown("history", "The objective and its terms after each iteration.")
+    n_iter_ = shown("n_iter", "Number of iterations.")
+    n_samples_seen_ = shown(
+        "n_samples_seen", "Number of samples of a stream, counted with their weights."
+    )
+    stop_reason_ = shown("stop_reason", "Why the fit ended, in one sentence.")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -114,6 +119,21 @@ class Factorization(
     def completed(self) -> Fitted:
         """Return the state after computing what is put off until it is needed."""
         return self.fitted
+
+    def _put_off(self) -> set[str]:
+        """Return the attributes whose first use computes something."""
+        return set()
+
+    def __dir__(self) -> list[str]:
+        """List what is there, without computing it: displays ask for every attribute."""
+        put_off = self._put_off()
+        return [n for n in object.__dir__(self) if n not in put_off and hasattr(self, n)]
+
+    def _settle(self, before: Fitted, after: Fitted) -> Fitted:
+        """Keep what was put off, unless another thread has brought a newer state."""
+        if self._fitted is before:
+            self._fitted = after
+        return after
 
     def with_fitted(self, fitted: Fitted) -> Self:
         """Return a copy of the estimator with another state; ``n_components`` follows it."""
@@ -186,9 +206,12 @@ class Factorization(
                 hooks = [CallbackHook(self, state, setup.last_objective, X, y)]
             fit = self._minimise(settings, given, setup, hooks, threads)
             self._fitted = self._state_without_head(settings, given, setup, fit)
-            self._complete(partial(state, fit.factors, fit.history))
+            if fit.stop.worrying:
+                kind = FitInterruptedWarning if fit.interrupted else NotConvergedWarning
+                warn(kind(fit.stop.reason, [*fit.stop.remedies]))
+            self._add_head(partial(state, fit.factors, fit.history))
             for hook in hooks:
-                hook.close(fit.factors, fit.history)
+                hook.close(self._fitted)
 
     def _read(
         self,
@@ -258,10 +281,7 @@ class Factorization(
     def _state_without_head(
         self, settings: Settings, given: Input, setup: Setup, fit: Fit
     ) -> Fitted:
-        """Return the state of the joint fit, and warn if it did not end well."""
-        if fit.stop.worrying:
-            kind = FitInterruptedWarning if fit.interrupted else NotConvergedWarning
-            warn(kind(fit.stop.reason, [*fit.stop.remedies]))
+        """Return the state of the joint fit."""
         return Fitted.of(
             fit.factors,
             fit.history,
@@ -317,11 +337,11 @@ class Factorization(
             factors, history, setup.units, setup.supervision, setup.constant, given.coding, **parts
         )
 
-    def _complete(self, state: Any) -> None:
+    def _add_head(self, state: Callable[[], Fitted]) -> None:
         """Add the head to the state; an interruption leaves that of the joint fit."""
         joint = self._fitted
         try:
-            found: Fitted = state()
+            found = state()
         except KeyboardInterrupt:
             message = "Interrupted after the last iteration: the head is that of the joint fit."
             self._fitted = replace(joint, stop_reason=f"{joint.stop_reason} {message}")

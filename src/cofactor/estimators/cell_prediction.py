@@ -41,7 +41,7 @@ HELD_OUT_SHARE, MIN_HELD_OUT, MAX_HELD_OUT_SHARE = 0.1, 30, 0.3
 """Share of the cells that is held out: more where cells are few, to hold out a minimum number of
 them, but never more than a maximum share."""
 DAMPING = 5.0
-"""Number of cells without an offset that every row and column is thought to have besides."""
+"""Pseudo-cells with offset 0 that are added to every row and column."""
 OFFSET_ROUNDS = 5
 """Number of times that row and column offsets are estimated in turn."""
 LIFTS = (None, 3.0)

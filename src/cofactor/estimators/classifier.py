@@ -153,7 +153,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     }
     _task = Classification()
 
-    classes_ = shown("classes")
+    classes_ = shown("classes", "The classes, in the order of the columns.")
 
     def __init__(
         self,
@@ -273,9 +273,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         data_weights : array-like or sparse matrix, optional
             Weights of the cells of X, as in ``fit``.
         abstain : float, default=0
-            Predict only what is at least so probable. Other classes are None, other cells of an
-            indicator NaN, as unlabelled ones are in ``fit``. ``expected_coverage`` says how many
-            predictions remain, and how many of them are right.
+            Predict only classes with at least this probability. Other classes are None, other cells
+            of an indicator NaN, as unlabelled ones are in ``fit``. ``expected_coverage`` says how
+            many predictions remain, and how many of them are right.
 
         Returns
         -------

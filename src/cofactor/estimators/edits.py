@@ -15,13 +15,7 @@ import numpy as np
 
 from cofactor._types import FloatArray
 from cofactor.estimators.fitted import Fitted
-
-MIN_TOTAL = 1e-300
-
-
-def masses(components: FloatArray) -> FloatArray:
-    """Return the sum of each topic's features."""
-    return np.maximum(components.sum(axis=1, dtype=np.float64), MIN_TOTAL)
+from cofactor.estimators.inference import masses
 
 
 def join_topics(fitted: Fitted, groups: Sequence[Sequence[int]]) -> Fitted:

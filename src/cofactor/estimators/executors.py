@@ -106,9 +106,9 @@ class Recipe:
         classes."""
         if self.encode is None:
             return None
-        return self.completed(self.encode(block.y, block.X.shape[0]), shares)
+        return self.with_guesses(self.encode(block.y, block.X.shape[0]), shares)
 
-    def completed(self, targets: Targets, shares: FloatArray | None) -> Targets:
+    def with_guesses(self, targets: Targets, shares: FloatArray | None) -> Targets:
         """Return targets whose unlabelled rows are completed by their shares in the classes."""
         if shares is None or self.guess is None:
             return targets

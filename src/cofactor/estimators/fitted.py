@@ -1,14 +1,14 @@
 """`Fitted`: everything that a fit leaves, in the user's units.
 
-Estimators show its fields as attributes. Saving, loading, editing, updating and streaming are
-functions from one `Fitted` to another. To add a fitted value, add a field: its declaration says
-what a model folder calls it and what it may hold.
+Estimators show its fields as attributes. Loading, edits, updates and streams make a new `Fitted`;
+nothing changes one in place. To add a fitted value, add a field: its declaration says what a model
+folder calls it and what it may hold.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,19 +81,17 @@ class Fitted(SmallPickle):
         What the next batch of a stream goes on from.
     """
 
-    _not_pickled: ClassVar = ("linear_models",)
-
     components: FloatArray = array("r", "m", low=0, name="components_")
     representation: FloatArray = array("n", "r", low=0, name="representation_")
     history: dict[str, list[float]] = checked(_history_fault, name="history_")
     stop_reason: str = instance(str, name="stop_reason_", default="")
     units: Units = instance(Units, name="_units")
-    constant: float = number(float, int, name="_constant")
+    constant: float = number(float, int, finite=False, name="_constant")
     coding: Coding | None = instance(ClassCoding, ValueCoding, name="_coding", default=None)
     target_components: FloatArray | None = array(
         "r", "k", low=0, name="target_components_", default=None
     )
-    supervision: float | None = number(low=0, name="supervision_", default=None)
+    supervision: float | None = number(low=0, finite=False, name="supervision_", default=None)
     head: PooledHead | None = instance(PooledHead, name="_head", default=None)
     expected_score: ExpectedScore | None = instance(
         ExpectedScore, name="expected_score_", default=None
@@ -101,7 +99,7 @@ class Fitted(SmallPickle):
     reservoir: Reservoir | None = instance(Reservoir, name="_reservoir", default=None)
     cells: MissingCells | None = instance(MissingCells, name="cells_", default=None)
     cell_problem: CellProblem | None = unsaved()
-    linear_models: LinearModels | None = unsaved()
+    linear_models: LinearModels | None = unsaved(pickled=False)
     stream: Stream | None = unsaved()
 
     @classmethod
@@ -173,6 +171,10 @@ class Fitted(SmallPickle):
         width = 0 if self.coding is None else self.coding.n_targets
         if self.coding is not None and width != sizes.setdefault("k", width):
             return f"_coding has {width} targets in place of {sizes['k']}"
+        if self.coding is None:
+            supervised = (self.target_components, self.supervision, self.head, self.reservoir)
+            if any(part is not None for part in (*supervised, self.expected_score)):
+                return "it has targets, but no _coding"
         if (self.supervision is None) != (self.target_components is None):
             return "supervision_ and target_components_ disagree"
         if self.awaits_head:
@@ -182,14 +184,18 @@ class Fitted(SmallPickle):
         return None
 
 
-def shown(name: str) -> Any:
-    """Return a property of estimators that shows a field of their state, where it has a value."""
+def shown(name: str, doc: str) -> Any:
+    """Return a property of models that shows a field of their state, if it has a value."""
 
-    def show(estimator: Any) -> Any:
-        value = getattr(getattr(estimator, "_fitted", None), name, None)
+    def show(model: Any) -> Any:
+        value = getattr(getattr(model, "_fitted", None), name, None)
         if value is None:
-            kind = type(estimator).__name__
-            raise AttributeError(f"{kind!r} object has no attribute '{name}_' (yet).")
+            raise AttributeError(f"This {type(model).__name__} has no {name}_: {_why(model)}.")
         return value
 
-    return property(show, doc=f"See the attributes of the class: ``{name}_``.")
+    return property(show, doc=doc)
+
+
+def _why(model: Any) -> str:
+    fitted = hasattr(model, "_fitted")
+    return "its fit did not leave one" if fitted else "it is not fitted"

@@ -24,7 +24,7 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations, observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.exposure import totals
-from cofactor.estimators.inference import represent, solve_rows, topic_shares
+from cofactor.estimators.inference import masses, represent, solve_rows, topic_shares
 from cofactor.estimators.units import exponent_of, shift, unit_weights
 from cofactor.linear.calibration import ProbabilityCurve
 from cofactor.linear.folds import distinct_rows
@@ -42,9 +42,9 @@ CLASS_SHARE_SMOOTHING = 0.02
 MEASURED_SAMPLES = 300
 """Number of samples that show how far samples go towards the scores of their topics."""
 ABSENT_SHARE = 0.1
-"""A head goes on while a stream lacks targets that have more than this share of its labels."""
+"""Keep the earlier head while the stream lacks targets with more than this share of its labels."""
 USUAL_LABELS = 500
-"""Number of labels that a head is thought to know if it does not say."""
+"""Assumed number of labels behind a head that does not record it."""
 ABSENT_CLASS_SCORE = -1e3
 """Score of a class without a labelled sample of positive weight."""
 
@@ -173,8 +173,7 @@ class PooledHead:
 
     def feature_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return what the features of each topic alone say."""
-        mass = components.sum(axis=1, keepdims=True, dtype=np.float64)
-        rows = np.asarray(components / np.maximum(mass, 1e-300))
+        rows = np.asarray(components / masses(components)[:, None])
         if self.view.mean is not None:  # a standardised sample of mean mass
             rows = rows * self.view.mean.sum()
         return row_products(
@@ -222,7 +221,7 @@ class ModelRequest(NamedTuple):
     kind: str
     """What the targets hold: "classes", "sets" of labels, or "numbers"."""
     head: bool
-    """Whether the head predicts by them."""
+    """Whether the head predicts with them."""
     guesses: bool
     """Whether they guess the labels of unlabelled samples."""
     rank: int
@@ -406,7 +405,7 @@ def topic_log_shares(A: FloatArray, B: FloatArray, present: FloatArray) -> Float
 
     ``present`` (c, k) are the classes among the columns of the targets.
     """
-    shares = B.T / np.maximum(A.sum(axis=0, dtype=np.float64), 1e-300)[:, None]
+    shares = B.T / masses(A.T)[:, None]
     shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
     return np.asarray(np.log(shares @ present.T + CLASS_SHARE_SMOOTHING))
 

@@ -93,6 +93,11 @@ def row_exponents(observations: Observations) -> IntArray:
     return np.where(largest > 0, np.frexp(largest)[1], 0)
 
 
+def masses(components: FloatArray) -> FloatArray:
+    """Return the sum of each topic's features, at least 1e-300."""
+    return np.maximum(components.sum(axis=1, dtype=np.float64), 1e-300)
+
+
 def topic_shares(S: FloatArray, components: FloatArray) -> FloatArray:
     """Return the share of each topic in each sample; those of empty samples are 0."""
     e, f = np.frexp(S.max(axis=1, keepdims=True))[1], np.frexp(components.max())[1]

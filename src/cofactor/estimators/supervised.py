@@ -22,6 +22,7 @@ from cofactor.estimators.base import LOSS, Factorization, blocks_of
 from cofactor.estimators.classification_or_regression import Coding, Task
 from cofactor.estimators.fitted import Fitted, shown
 from cofactor.estimators.heads import PooledHead
+from cofactor.estimators.inference import masses
 from cofactor.estimators.setup import Settings
 from cofactor.estimators.streaming import with_stream_head
 from cofactor.estimators.units import unit_observations
@@ -42,8 +43,10 @@ class Supervised(Factorization):
     }
     _task: ClassVar[Task]
 
-    target_components_ = shown("target_components")
-    supervision_ = shown("supervision")
+    target_components_ = shown(
+        "target_components", "Targets of the topics, of shape (n_components, n_targets)."
+    )
+    supervision_ = shown("supervision", "λ that the fit used.")
 
     def __init__(
         self,
@@ -228,9 +231,14 @@ class Supervised(Factorization):
         fitted = self.fitted
         if fitted.awaits_head:
             with Threads(self.n_jobs) as threads:
-                fitted = with_stream_head(fitted, Settings.of(self), self._task, threads)
-            self._fitted = fitted
+                complete = with_stream_head(fitted, Settings.of(self), self._task, threads)
+            fitted = self._settle(fitted, complete)
         return fitted
+
+    def _put_off(self) -> set[str]:
+        fitted: Fitted | None = getattr(self, "_fitted", None)
+        waits = fitted is not None and fitted.awaits_head
+        return {"expected_score_", "pooled_head"} if waits else set()
 
     @property
     def coding(self) -> Any:
@@ -324,8 +332,7 @@ class Supervised(Factorization):
             Without ``head="pooled"``, fitted targets of a sample of mass one.
         """
         if self.pooled_head is None:
-            mass = self.components_.sum(axis=1, keepdims=True, dtype=np.float64)
-            return np.asarray(self.target_components_ / np.maximum(mass, 1e-300))
+            return np.asarray(self.target_components_ / masses(self.components_)[:, None])
         with Threads(self.n_jobs) as threads:
             return self.pooled_head.topic_scores(self.components_, threads)
 

@@ -20,10 +20,10 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
-from cofactor.estimators.edits import masses, without_data
+from cofactor.estimators.edits import without_data
 from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import TOPIC_WEIGHT, PooledHead, topic_log_shares, with_mean_mass
-from cofactor.estimators.inference import solve_rows, topic_shares
+from cofactor.estimators.inference import masses, solve_rows, topic_shares
 from cofactor.estimators.validation import as_divergence
 from cofactor.linear.corrections import ScoredRows, correct_scores
 from cofactor.linear.views import Matrix, row_products

@@ -1,7 +1,7 @@
 """`FittedTopics`: everything that a fit of a topic model leaves.
 
-``TopicModel`` shows its fields as attributes. Edits, updates, streams and model folders are
-functions from one state to another, as for estimators (`cofactor.estimators.fitted`).
+``TopicModel`` shows its fields as attributes. Edits, updates and streams make a new state, as for
+estimators (`cofactor.estimators.fitted`).
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ class Codec:
 
     def _decode_file(self, value: Any, parts: Parts, where: str) -> Any:
         home = self.elsewhere.get(where.rsplit(".", 1)[-1])
-        require(value["name"] == home, f"{where} does not belong into {value['name']!r}")
+        require(value["name"] == home, f"{where} does not belong in {value['name']!r}")
         require(home in parts.documents, f"{where} is taken from {home}.json twice")
         return self.decode(parts.documents.pop(str(home)), parts, where)
 

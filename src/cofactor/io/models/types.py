@@ -153,6 +153,7 @@ def _make_estimator(kind: type, parts: dict[str, Any]) -> Any:
     fitted = _state(Fitted, parts, {"r": model.n_components, "m": n_features})
     wanted = CODINGS[kind]
     require(type(fitted.coding) is wanted, f"_coding is not a {wanted.__name__}")
+    require(kind is NMF or fitted.cells is None, f"{kind.__name__} has no 'cells_'")
     require(n_iter == fitted.n_iter, "n_iter_ is not the length of history_")
     head = fitted.target_components is not None
     require(head is has_head, "_has_head and target_components_ disagree")
@@ -306,7 +307,8 @@ def _take_fields(value: Any) -> dict[str, Any]:
 
 
 def _make_fields(kind: type, parts: dict[str, Any]) -> Any:
-    value = kind(**parts)
+    known = saved_fields(kind)
+    value = kind(**{known[name]: part for name, part in parts.items()})
     check_fields(value)
     return value
 

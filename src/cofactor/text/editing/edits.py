@@ -13,8 +13,8 @@ from scipy import sparse as sp
 from cofactor._types import FloatArray
 from cofactor.estimators import NMF
 from cofactor.estimators.cell_prediction import products
-from cofactor.estimators.edits import add_masses, join_topics, masses, with_topics
-from cofactor.estimators.inference import topic_shares
+from cofactor.estimators.edits import add_masses, join_topics, with_topics
+from cofactor.estimators.inference import masses, topic_shares
 from cofactor.targets.classes import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names

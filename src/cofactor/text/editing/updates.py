@@ -22,7 +22,7 @@ from cofactor.engine.factors import Factors
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators import NMF
 from cofactor.estimators.base import ending_at_interrupts
-from cofactor.estimators.edits import masses
+from cofactor.estimators.inference import masses
 from cofactor.estimators.updates import (
     Labelled,
     RememberedSamples,
