@@ -1,6 +1,6 @@
 """
-A divergence of your own
-========================
+Your own divergence
+===================
 
 A divergence defines the cost of an error. One object with up to six coefficients describes it,
 and everything else follows: updates that never raise the objective, predictions, model folders.

@@ -1,4 +1,4 @@
-"""The app as a user starts it: a process of its own.
+"""The app as a user starts it: a separate process.
 
 Set COFACTOR_APP_PYTHON to a Python that has the wheel installed to start that one, not the
 checkout; `.ci/app_wheel.py` does so.

@@ -55,7 +55,7 @@ def answer(*arguments, **options):
 
 
 def process(*arguments, **options):
-    """Run the command as a process of its own."""
+    """Run the command as a separate process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **options.pop("env", {})}
     command = [sys.executable, "-m", "cofactor", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, env=environment, check=False, **options)

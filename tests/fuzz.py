@@ -61,7 +61,7 @@ from cofactor.text.editing import Settled
 TIME = 10
 """Seconds of processor time that a case may take."""
 PATIENCE = 60
-"""Seconds that a case may take in all, on a machine that does other work as well."""
+"""Seconds that a case may take in all, on a machine that also does other work."""
 MEMORY = 4 * 2**30
 """Bytes of address space that a case may take beyond those of the process it is forked from."""
 GOOD = ("equal", "refused", "legitimate")
@@ -548,7 +548,7 @@ DAMAGES = (damage_bytes, damage_bytes, damage_kind, damage_names, *STRUCTURED, *
 
 
 def damage(folder: Path, template: Template, random: Random) -> tuple[str, bool]:
-    """Damage a folder; tell how, and whether its digests were made to agree."""
+    """Damage a folder; return how, and whether its digests were made to agree."""
     change = _pick(random, DAMAGES)
     said = change(folder, random)
     if change not in STRUCTURED or random.random() < 0.3:
@@ -600,7 +600,7 @@ class Case:
 
 
 def _refused_by_estimator(error: BaseException) -> bool:
-    """Tell whether a check of an estimator's data raised an error, and not the reading of files."""
+    """Return whether a check of an estimator's data raised an error, not the reading of files."""
     places = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     checks = ("cofactor/targets/", "cofactor/estimators/", "sklearn/utils/validation")
     return isinstance(error, ValueError | TypeError) and any(c in places[-1] for c in checks)
@@ -613,7 +613,7 @@ def _same(one: Any, other: Any) -> bool:
     )
 
 
-# ---- many cases, each in a process of its own
+# ---- many cases, each in a separate process
 
 
 @dataclass

@@ -69,7 +69,7 @@ class Mutation:
 
     @property
     def native(self) -> bool:
-        """Whether the kernels have to be compiled anew."""
+        """Whether the kernels have to be compiled again."""
         return self.file.endswith((".c", ".h"))
 
     def check(self) -> None:
@@ -163,7 +163,7 @@ def _run(command: list[str], environment: dict[str, str], limit: int) -> tuple[i
     try:
         output, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # tests start processes of their own
+        os.killpg(process.pid, signal.SIGKILL)  # tests start further processes
         return None, process.communicate()[0]
     except BaseException:
         os.killpg(process.pid, signal.SIGKILL)

@@ -171,7 +171,7 @@ def positive(rng, shape, spread=1.0):
 def observed(rng, storage, shape, *, weighted, spread=1.0, density=0.6, binary_rows=False):
     """A random matrix in one of the storages: largest value 1, zeros, weights if wanted.
 
-    Dense and sparse matrices have weights of rows and of columns, masked ones of cells as well.
+    Dense and sparse matrices have weights of rows and of columns, masked ones also of cells.
     ``binary_rows`` gives the rows weights 0 and 1, as unlabelled samples do.
     """
     X = positive(rng, shape, spread) * (rng.random(shape) < density)

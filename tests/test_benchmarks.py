@@ -119,7 +119,7 @@ def test_made_documents_have_their_topics_and_few_labels():
     made = choosing.documents(choosing.Kind(words=200), 4, seed=0)
     strengths = np.linalg.svd(made.X.toarray() / made.X.sum(axis=1)[:, None], compute_uv=False)
     steps = -np.diff(strengths)
-    assert steps[3] > 4 * steps[4:].max()  # from the fifth on it is noise
+    assert steps[3] > 4 * steps[4:].max()  # the fifth and later ones are noise
     known = [label for label in made.y if label is not None]
     assert 0.05 < len(known) / len(made.y) < 0.15
     assert set(known) == {0, 1}

@@ -13,10 +13,14 @@ OPTIONS = {"n_components": "-k", "stop_words": "--stop-words", "y": "the label c
     ("parameter", "python", "command"),
     [
         (Parameter("n_components"), "n_components", "-k"),
-        (Parameter("n_components", 1000), "n_components=1,000", "-k 1,000"),
+        (Parameter("n_components", 1000), "n_components=1000", "-k 1000"),
         (Parameter("stop_words", None), "stop_words=None", "--stop-words none"),
         (Parameter("n_components", key="a"), "n_components['a']", "-k 'a'"),
         (Parameter("max_df", 0.5), "max_df=0.5", "max_df=0.5"),
+        (Parameter("n_components", True), "n_components=True", "-k"),
+        (Parameter("y", ["a", "b"]), "y=['a', 'b']", "the label column 'a' the label column 'b'"),
+        (Parameter("n_components", {"a": "b c"}), "n_components={'a': 'b c'}", "-k 'a=b c'"),
+        (Parameter("n_components", {"a": "\x1b"}), "n_components={'a': '\\x1b'}", "-k 'a=\\x1b'"),
     ],
 )
 def test_a_parameter_has_two_names(parameter, python, command):
@@ -32,6 +36,14 @@ def test_remedies_without_an_option_are_left_out():
     assert str(error) == "No word is left; lower min_df, pass stop_words=None, or wait."
     assert error.sentence(OPTIONS) == "No word is left; pass --stop-words none or wait."
     assert ParameterError("No", remedies[:1]).sentence(OPTIONS) == "No; lower min_df."
+
+
+def test_plain_words_have_no_quotes_in_remedies():
+    named, other = Parameter("stop_words", "german"), Parameter("stop_words", "my file")
+    error = ParameterError((named, " is wrong"), [("pass ", named), other])
+    assert error.sentence(OPTIONS) == (
+        "--stop-words 'german' is wrong; pass --stop-words german or --stop-words 'my file'."
+    )
 
 
 def test_a_sentence_begins_with_a_capital_where_an_option_has_a_name_in_words():

@@ -150,7 +150,7 @@ def test_penalties_of_some_rows():
 
 
 def test_the_old_name_of_the_gamma_prior_still_works() -> None:
-    """Pickled estimators hold it as well."""
+    """Pickled estimators hold it, too."""
     with pytest.warns(FutureWarning, match="GammaPrior") as caught:
         from cofactor.priors import Gamma
     assert Gamma is GammaPrior

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-Sizes = dict[str, int]
-Check = Callable[[Any, Sizes], str | None]
+FieldSizes = dict[str, int]
+Check = Callable[[Any, FieldSizes], str | None]
 """Returns what is wrong with a value, as the rest of a sentence about it; None if nothing is."""
 
 
@@ -27,9 +28,12 @@ def checked(check: Check, *, name: str = "", default: Any = MISSING) -> Any:
     return field(default=default, metadata={"check": check, "name": name})
 
 
-def unsaved(default: Any = None) -> Any:
-    """Declare a value that stays in memory: a model folder does not hold it."""
-    return field(default=default, metadata={"saved": False})
+def unsaved(*, pickled: bool = True) -> Any:
+    """Declare a value that a model folder does not hold, None by default.
+
+    ``pickled=False``: pickles do not hold it, either.
+    """
+    return field(default=None, metadata={"saved": False, "pickled": pickled})
 
 
 def array(
@@ -46,7 +50,7 @@ def array(
     ``finite=False`` lets every number pass.
     """
 
-    def check(value: Any, sizes: Sizes) -> str | None:
+    def check(value: Any, sizes: FieldSizes) -> str | None:
         if not (isinstance(value, np.ndarray) and value.dtype.kind == kind):
             return f"is not an array of {'floats' if kind == 'f' else 'integers'}"
         wanted = _sizes(shape, value.shape, sizes)
@@ -60,7 +64,9 @@ def array(
     return checked(check, name=name, default=default)
 
 
-def _sizes(shape: Sequence[str | int], found: tuple[int, ...], sizes: Sizes) -> tuple[Any, ...]:
+def _sizes(
+    shape: Sequence[str | int], found: tuple[int, ...], sizes: FieldSizes
+) -> tuple[Any, ...]:
     """Return the sizes that names stand for; the first array that uses a name fixes its size."""
     if len(found) != len(shape):
         return tuple(sizes.get(str(axis), axis) for axis in shape)
@@ -79,9 +85,11 @@ def number(
     """Declare a number of one of some types, by default float, from ``low`` to ``high``."""
     kinds = kinds or (float,)
 
-    def check(value: Any, sizes: Sizes) -> str | None:
-        if type(value) not in kinds or (finite and not np.isfinite(value)):
+    def check(value: Any, sizes: FieldSizes) -> str | None:
+        if type(value) not in kinds:
             return f"is not a number of type {kinds[0].__name__}"
+        if finite and not np.isfinite(value):
+            return "is not finite"
         return f"is {value:g}" if value < low or value > high else None
 
     return checked(check, name=name, default=default)
@@ -95,7 +103,7 @@ def instance(
     ``among`` lists the values that are allowed, if not all are.
     """
 
-    def check(value: Any, sizes: Sizes) -> str | None:
+    def check(value: Any, sizes: FieldSizes) -> str | None:
         if type(value) not in kinds:
             return f"is not a {' or '.join(kind.__name__ for kind in kinds)}"
         check_fields(value, sizes)
@@ -107,7 +115,7 @@ def instance(
 def strings(length: str = "", *, name: str = "", default: Any = MISSING) -> Any:
     """Declare a list of strings; ``length`` names its size."""
 
-    def check(value: Any, sizes: Sizes) -> str | None:
+    def check(value: Any, sizes: FieldSizes) -> str | None:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             return "is not a list of strings"
         fits = not length or sizes.setdefault(length, len(value)) == len(value)
@@ -116,7 +124,7 @@ def strings(length: str = "", *, name: str = "", default: Any = MISSING) -> Any:
     return checked(check, name=name, default=default)
 
 
-def check_fields(value: Any, sizes: Sizes | None = None) -> None:
+def check_fields(value: Any, sizes: FieldSizes | None = None) -> None:
     """Raise a FieldError if the fields of an object do not hold what they declare.
 
     A method ``fault(sizes)`` may check what relates several fields; it returns what is wrong, or
@@ -130,7 +138,7 @@ def check_fields(value: Any, sizes: Sizes | None = None) -> None:
             continue
         if (fault := check(held, sizes)) is not None:
             raise FieldError(f"{saved_name(declared)} {fault}")
-    find_fault: Callable[[Sizes], str | None] = getattr(value, "fault", lambda sizes: None)
+    find_fault: Callable[[FieldSizes], str | None] = getattr(value, "fault", lambda sizes: None)
     if (fault := find_fault(sizes)) is not None:
         raise FieldError(fault)
 
@@ -147,3 +155,53 @@ def saved_fields(kind: type) -> dict[str, str]:
         for declared in fields(kind)
         if declared.init and declared.metadata.get("saved", True)
     }
+
+
+# ---- pickles
+
+
+class Nonzeros(NamedTuple):
+    """An array that is mostly zero, as a pickle holds it."""
+
+    shape: tuple[int, ...]
+    places: NDArray[np.uint32]  # of its flat form
+    values: NDArray[Any]
+
+    @classmethod
+    def of(cls, value: Any) -> Any:
+        """Return an array of floats in this form if that takes less room; else the value."""
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.size >= 2**32:
+            return value
+        if (
+            2 * np.count_nonzero(value) > value.size or np.signbit(value).any()
+        ):  # −0.0 would be lost
+            return value
+        places = np.flatnonzero(value).astype(np.uint32)
+        return cls(value.shape, places, value.ravel()[places])
+
+    def array(self) -> NDArray[Any]:
+        """Return the array, in the same bits."""
+        flat = np.zeros(int(np.prod(self.shape)), dtype=self.values.dtype)
+        flat[self.places] = self.values
+        return flat.reshape(self.shape)
+
+
+class SmallPickle:
+    """A frozen dataclass whose pickles leave out zeros, and fields that are not pickled.
+
+    Most entries of factors are zero. Compression would find that, too, but at each pickle's cost.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        held = {
+            declared.name: getattr(self, declared.name)
+            if declared.metadata.get("pickled", True)
+            else None
+            for declared in fields(self)  # type: ignore[arg-type]
+        }
+        return {name: Nonzeros.of(value) for name, value in held.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            held = value.array() if isinstance(value, Nonzeros) else value
+            object.__setattr__(self, name, held)

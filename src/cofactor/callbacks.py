@@ -41,7 +41,7 @@ class CheckpointError(ValueError):
 
 
 def _is_iteration(context: Any) -> bool:
-    """Tell whether a task is one iteration of our loop, not a whole fit or another estimator's."""
+    """Return whether a task is an iteration of our loop, not a whole fit or another estimator's."""
     return hasattr(context, "objective")
 
 
@@ -307,21 +307,17 @@ class CallbackHook:
     def end(self, factors: Factors, history: History) -> bool:
         """Close the task of an iteration; return True if a callback wants to stop."""
         self.task.objective = self.objective(history)
-        return self._end(self.task, factors, history)
+        return self._end(self.task, partial(self.state, factors, history))
 
-    def close(self, factors: Factors, history: History) -> None:
-        """Close the task of the whole fit."""
-        self._end(self.root, factors, history)
+    def close(self, fitted: Any) -> None:
+        """Close the task of the whole fit, which ended with this state."""
+        self._end(self.root, lambda: fitted)
 
-    def _end(self, task: Any, factors: Factors, history: History) -> bool:
-        attributes = partial(self._attributes, factors, history)
+    def _end(self, task: Any, state: Callable[[], Any]) -> bool:
         return bool(
-            task.call_on_fit_task_end(**self.arguments, reconstruction_attributes=attributes)
+            task.call_on_fit_task_end(
+                **self.arguments,
+                # computed only if a callback asks for a fitted copy of the estimator
+                reconstruction_attributes=lambda: {"_fitted": state()},
+            )
         )
-
-    def _attributes(self, factors: Factors, history: History) -> dict[str, Any]:
-        """Return what a copy of the estimator needs to be the fitted one."""
-        estimator = self.arguments["estimator"]
-        names = ("n_features_in_", "feature_names_in_")
-        own = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
-        return {"_fitted": self.state(factors, history), **own}

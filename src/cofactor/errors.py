@@ -6,6 +6,8 @@ command line has options) can show the same sentence in its own words.
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +22,7 @@ class Parameter:
     Examples
     --------
     >>> print(Parameter("n_components", 1000), Parameter("seeds", key="a"), Parameter("y"))
-    n_components=1,000 seeds['a'] y
+    n_components=1000 seeds['a'] y
     """
 
     name: str
@@ -31,19 +33,41 @@ class Parameter:
         key = "" if self.key is _NOT_GIVEN else f"[{self.key!r}]"
         return f"{self.name}{key}" + ("" if self.value is _NOT_GIVEN else f"={_shown(self.value)}")
 
-    def as_option(self, option: str) -> str:
-        """Return the parameter as the command line writes it."""
-        key = [] if self.key is _NOT_GIVEN else [repr(self.key)]
-        value = [] if self.value is _NOT_GIVEN else [_shown(self.value)]
-        return " ".join([option, *key, *("none" if one == "None" else one for one in value)])
+    def as_option(self, option: str, *, bare: bool = False) -> str:
+        """Return the parameter as the command line writes it.
+
+        The option is repeated for each value of a list and each pair of a dict. With ``bare``,
+        values that are plain words have no quotes.
+
+        Examples
+        --------
+        >>> print(Parameter("relabel", {"a": "b", "c d": "e"}).as_option("--relabel"))
+        --relabel a=b --relabel 'c d=e'
+        """
+        start = option if self.key is _NOT_GIVEN else f"{option} {self.key!r}"
+        return " ".join(f"{start} {word}".rstrip() for word in _words(self.value, bare))
+
+
+def _words(value: Any, bare: bool) -> list[str]:
+    """Return the word after an option, or one for each time that it is repeated."""
+    if value is _NOT_GIVEN or value is True:
+        return [""]
+    if value is None:
+        return ["none"]
+    if isinstance(value, Mapping):
+        pairs = (f"{key}={one}" for key, one in value.items())
+        return [shlex.quote(one if one.isprintable() else repr(one)[1:-1]) for one in pairs]
+    words = [_shown(one) for one in (value if isinstance(value, list) else [value])]
+    return [re.sub(r"^'(\w[\w.-]*)'$", r"\1", word) if bare else word for word in words]
 
 
 def _shown(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else repr(value)
+    """Return a value as users can copy it."""
+    return repr(value)
 
 
-Part = str | Parameter
-Clause = Part | tuple[Part, ...]
+SentencePart = str | Parameter
+Clause = SentencePart | tuple[SentencePart, ...]
 
 
 class _AboutParameters(Exception):
@@ -54,8 +78,8 @@ class _AboutParameters(Exception):
     reason : str, Parameter or tuple of them
         What is wrong. A tuple is joined without spaces.
     remedy : str, Parameter, tuple, or list of these
-        What to do; a list holds alternatives. One that begins with a capital letter is a sentence
-        of its own.
+        What to do; a list holds alternatives. One that begins with a capital letter becomes a
+        separate sentence.
     """
 
     def __init__(self, reason: Clause, remedy: Clause | list[Clause] = "") -> None:
@@ -75,7 +99,8 @@ class _AboutParameters(Exception):
     def sentence(self, options: Mapping[str, str]) -> str:
         """Return the sentence with options in place of the parameters that have one.
 
-        Of several remedies, those that need a parameter without an option are left out.
+        Of several remedies, those that need a parameter without an option are left out. Plain
+        words in a remedy have no quotes, since users type them.
 
         Examples
         --------
@@ -86,16 +111,16 @@ class _AboutParameters(Exception):
         'The label column has no label; add some.'
         """
 
-        def text(clause: tuple[Part, ...]) -> str:
+        def text(clause: tuple[SentencePart, ...], bare: bool = False) -> str:
             return "".join(
-                part.as_option(options[part.name])
+                part.as_option(options[part.name], bare=bare)
                 if isinstance(part, Parameter) and part.name in options
                 else str(part)
                 for part in clause
             )
 
         possible = [one for one in self.remedies if not options or _names(one) <= options.keys()]
-        remedy = _either([text(one) for one in possible or self.remedies])
+        remedy = _either([text(one, bare=True) for one in possible or self.remedies])
         between = "" if not remedy else ". " if remedy[0].isupper() else "; "
         whole = f"{text(self.reason)}{between}{remedy}"
         if _names(self.reason[:1]) & options.keys():
@@ -103,11 +128,11 @@ class _AboutParameters(Exception):
         return whole if whole.endswith((".", "?")) else f"{whole}."
 
 
-def _parts(clause: Clause) -> tuple[Part, ...]:
+def _parts(clause: Clause) -> tuple[SentencePart, ...]:
     return clause if isinstance(clause, tuple) else (clause,)
 
 
-def _names(clause: tuple[Part, ...]) -> set[str]:
+def _names(clause: tuple[SentencePart, ...]) -> set[str]:
     return {part.name for part in clause if isinstance(part, Parameter)}
 
 

@@ -94,7 +94,7 @@ class Prior(Protocol):
         ...
 
 
-class _Prior:
+class _PenaltyPrior:
     @property
     def penalty(self) -> Penalty:
         """The coefficients of the prior."""
@@ -125,7 +125,7 @@ def _check(prior: object, name: str, value: float | FloatArray, low: float = 0.0
 
 
 @dataclass(frozen=True)
-class L1(_Prior):
+class L1(_PenaltyPrior):
     """``weight·v``: favours few large entries (an exponential prior).
 
     Parameters
@@ -151,7 +151,7 @@ class L1(_Prior):
 
 
 @dataclass(frozen=True)
-class L2(_Prior):
+class L2(_PenaltyPrior):
     """``weight/2·v²``: favours many small entries (a half-normal prior).
 
     Parameters
@@ -177,7 +177,7 @@ class L2(_Prior):
 
 
 @dataclass(frozen=True)
-class GammaPrior(_Prior):
+class GammaPrior(_PenaltyPrior):
     """``rate·v − (shape − 1)·log v``: a Gamma prior, pseudo-counts for Poisson noise.
 
     Parameters

@@ -45,7 +45,7 @@ MIN_TOPIC_SHARE = 0.1
 """Least number of samples of a topic if its class has several, relative to the mean topic."""
 MIN_DISTANCE = 1e-9
 """Samples with a smaller value of 1 − cosine count as equal."""
-MIN_SHARE = 1e-3
+MIN_START_SHARE = 1e-3
 """Zeros are lifted to this share of a mean."""
 MIN_SETTLED_SHARE = 1e-6
 """The same, for samples after their first step."""
@@ -250,13 +250,13 @@ def _row(observations: Observations, i: int) -> FloatArray:
 def positive(V: FloatArray) -> FloatArray:
     """Lift entries to at least a small share of the mean."""
     mean = float(V.mean()) if V.size else 0.0
-    return np.maximum(V, MIN_SHARE * mean if mean > 0 else MIN_SHARE)
+    return np.maximum(V, MIN_START_SHARE * mean if mean > 0 else MIN_START_SHARE)
 
 
-def positive_rows(S: FloatArray, share: float = MIN_SHARE) -> FloatArray:
+def positive_rows(S: FloatArray, share: float = MIN_START_SHARE) -> FloatArray:
     """Lift entries to at least a share of their row's mean; rows are independent."""
     mean = S.mean(axis=1, keepdims=True)
-    return np.maximum(S, np.where(mean > 0, share * mean, MIN_SHARE).astype(S.dtype))
+    return np.maximum(S, np.where(mean > 0, share * mean, MIN_START_SHARE).astype(S.dtype))
 
 
 def even_representation(row_sums: FloatArray, A: FloatArray) -> FloatArray:

@@ -82,7 +82,7 @@ def test_wildcard_addresses_are_refused():
 def test_a_port_in_use_is_refused():
     with open_socket("127.0.0.1", 0) as one:
         one.listen()
-        with pytest.raises(InputError, match="name another --port"):
+        with pytest.raises(InputError, match="choose another port"):
             open_socket("127.0.0.1", one.getsockname()[1])
 
 

@@ -120,7 +120,7 @@ def test_other_addresses_are_warned_of(table, sessions, monkeypatch):
 
     monkeypatch.setattr(routes, "open_socket", lambda host, port: socket.socket())
     said = run(table, "--text", "body", "-k", "3", "--host", "192.0.2.7").stderr
-    assert "everybody who reaches 192.0.2.7" in said
+    assert "anyone who can reach 192.0.2.7" in said
     assert "not encrypted" in said
 
 

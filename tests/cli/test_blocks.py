@@ -27,7 +27,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("blocks")
     write_table(folder / "posts.csv", make_rows(240))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cofactor.cli.blocks.BATCH", 50)
+        patch.setattr("cofactor.cli.blocks.DOCUMENTS_PER_UPDATE", 50)
         patch.setattr("cofactor.outofcore.rowblocks.BLOCK_CELLS", 600)
         cofactor("blocks", folder / "posts.csv", *READ, "-o", folder / "blocks")
     cofactor("fit", folder / "blocks", "-k", 6, "-o", folder / "model")
@@ -151,7 +151,7 @@ def test_a_large_table_is_described_by_some_of_its_rows(place, tmp_path, monkeyp
     assert len(model.estimator_.representation_) == 80
     if all(map(has, ("altair", "vl_convert", "jinja2"))):  # those rows are read for a report
         said = cofactor("report", tmp_path / "m", "-o", tmp_path / "r.html")
-        assert "exist any more" not in said.stderr
+        assert "no longer exist" not in said.stderr
         assert "80 documents" in (tmp_path / "r.html").read_text().replace("\n", " ")
 
 
@@ -197,7 +197,7 @@ def several(tmp_path, columns, cells):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sets", "columns", "numbers", "one number"])
 def test_other_labels(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr("cofactor.cli.blocks.BATCH", 40)
+    monkeypatch.setattr("cofactor.cli.blocks.DOCUMENTS_PER_UPDATE", 40)
     known = {
         "sets": ("tags",),
         "columns": ("sky", "oven"),
@@ -382,4 +382,4 @@ def test_verify_says_that_blocks_are_gone(place, tmp_path):
     cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "b")
     cofactor("fit", tmp_path / "b", "-k", 3, "-o", tmp_path / "m", "--iterations", 3)
     (tmp_path / "b").rename(tmp_path / "elsewhere")
-    assert "do not exist any more" in cofactor("verify", tmp_path / "m", code=2).stderr
+    assert "no longer exist" in cofactor("verify", tmp_path / "m", code=2).stderr

@@ -37,7 +37,7 @@ def test_check_says_what_a_file_holds(folder):
     assert facts["fitted_genes"] == 200
     assert any("cell_type" in sentence for sentence in facts["advice"])
     refused = cofactor("check", folder / "cells.h5ad", code=2)
-    assert "--layer 'counts'" in refused.stderr
+    assert "Try --layer counts" in refused.stderr
 
 
 def test_check_and_fit_take_the_same_genes(tmp_path):

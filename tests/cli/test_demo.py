@@ -18,7 +18,7 @@ from rich.console import Console
 from cofactor import TopicModel
 from cofactor._version import __version__
 from cofactor.cli import main
-from cofactor.cli.demo import Demonstration, Topic, _show, choose_labelled, describe_topics
+from cofactor.cli.demo import Demonstration, DemoTopic, _show, choose_labelled, describe_topics
 from cofactor.text.fitted_topics import FittedTopics
 
 pytestmark = pytest.mark.slow  # the fixture runs the whole demo
@@ -175,7 +175,7 @@ def test_topics_are_described_by_weight_link_and_mass():
         )
     )
     dead_link, linked = describe_topics(model)
-    assert linked == Topic(["two", "one"], "x", 0.75, pytest.approx(0.5 / 3))
+    assert linked == DemoTopic(["two", "one"], "x", 0.75, pytest.approx(0.5 / 3))
     assert (dead_link.label_share, dead_link.corpus_share) == (0.0, pytest.approx(2.5 / 3))
 
 
@@ -188,7 +188,7 @@ def test_topics_are_those_of_the_command_topics():
 
 
 def a_result(**changes):
-    topic = Topic(["frequency", "[filter]", ":wave:", "signal"] * 4, "scipy.signal", 0.9, 0.5)
+    topic = DemoTopic(["frequency", "[filter]", ":wave:", "signal"] * 4, "scipy.signal", 0.9, 0.5)
     values = {
         "documents": 3000,
         "classes": ["scipy.signal", "scipy.stats"],

@@ -131,7 +131,10 @@ def test_fit_says_that_nothing_could_be_held_out(tmp_path):
     )
     assert load_model(tmp_path / "m").expected_score_ is None
     assert "How well the model predicts is not known: no labels could be held out" in done.stderr
-    assert "Note: Stopped after max_iter=2 iterations" in done.stderr
+    assert (
+        "Note: Stopped after 2 iterations, before the fit converged; raise --iterations."
+        in done.stderr
+    )
     assert "Its README.md keeps the notes above." in done.stderr
 
 

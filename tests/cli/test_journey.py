@@ -99,7 +99,7 @@ def test_the_card_tells_warnings_and_where_the_model_came_from(home, tmp_path):
     card = (tmp_path / "m" / "README.md").read_text()
     assert "## Warnings of the fit" in card
     assert "--seed-words 'x': \\['zzz'\\] are ignored" in card
-    assert "- Stopped after max\\_iter=1" in card
+    assert "- Stopped after 1 iteration, before the fit converged" in card
     assert "| input rows | 90 |" in card
     assert "| input label | team |" in card
     warned = read_facts(tmp_path / "m")["notes"]["warnings"]

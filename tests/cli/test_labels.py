@@ -1,4 +1,4 @@
-"""Several labels a document, at the command line."""
+"""Several labels per document, at the command line."""
 
 import json
 

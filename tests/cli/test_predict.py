@@ -135,7 +135,7 @@ def test_batches_do_not_change_predictions(home, model, tmp_path, monkeypatch):
     cofactor("predict", model, home / "new.csv", "-o", tmp_path / "whole.csv")
     import cofactor.cli.predict as module
 
-    monkeypatch.setattr(module, "BATCH", 7)
+    monkeypatch.setattr(module, "BATCH_TEXTS", 7)
     cofactor("predict", model, home / "new.csv", "-o", tmp_path / "parts.csv")
     assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "parts.csv").read_bytes()
 

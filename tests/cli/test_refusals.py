@@ -369,7 +369,7 @@ def test_parameters_are_called_by_their_options(tmp_path):
     table = write_table(tmp_path / "few.csv", make_rows(12))
     seeds = [word for name in "abc" for word in ("--seed-words", f"{name}=moon")]
     done = cofactor("fit", table, "--text", "body", "-k", 2, *seeds, "-o", tmp_path / "m", code=2)
-    assert "there are only 2 topics; raise -k or join seeds" in done.stderr
+    assert "there are only 2 topics; raise -k or merge seeds" in done.stderr
     done = cofactor(
         "fit", table, "--text", "body", "-k", 2, "--seed-words", "a=moon,zzz", "-o", tmp_path / "m"
     )

@@ -1,4 +1,4 @@
-"""Markup and languages at the command line: what is mended is said, and can be switched off."""
+"""Markup and languages at the command line: corrections are reported and can be switched off."""
 
 import numpy as np
 import pytest
@@ -175,7 +175,7 @@ def test_words_pairs_and_characters(tables, tmp_path):
     every = {word for words in WORDS.values() for word in words}
     assert len(found) == len({word[:2] for word in every}) < len(every)
     wrong = {
-        ("--bigrams", "--characters"): "--bigrams and --characters exclude each other",
+        ("--bigrams", "--characters"): "--bigrams and --characters cannot be combined",
         ("--language", "klingon"): "'klingon' is not a known language; there are",
         ("--stem", "-1"): "must be auto, none or a number of letters",
     }

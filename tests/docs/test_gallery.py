@@ -1,4 +1,4 @@
-"""Every script of the gallery runs as it is, in a folder of its own, and draws a picture."""
+"""Every script of the gallery runs as it is, in a separate folder, and draws a picture."""
 
 import ast
 import re

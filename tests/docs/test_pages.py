@@ -1,4 +1,4 @@
-"""Every page of the documentation is run from top to bottom, in a folder with tables of its own.
+"""Every page of the documentation is run from top to bottom, in a separate folder with its tables.
 
 Blocks of a page and what is done with them:
 

@@ -32,7 +32,7 @@ PATIENCE = 240  # seconds that a worker waits for the site that another one buil
 
 
 def build(folder):
-    """Build the site without running the gallery, which has a test of its own."""
+    """Build the site without running the gallery, which is tested separately."""
     command = [
         sys.executable,
         "-m",

@@ -66,7 +66,9 @@ def test_running_out_of_iterations_worries_only_those_who_asked_for_convergence(
     fit = scripted(5.0, 4.0, 3.0, max_iter=3, rules=[RelativeDecrease(1e-4)])
     assert fit.stop.worrying
     assert not fit.stop.converged
-    assert "max_iter=3 iterations before reaching tol" in str(fit.stop)
+    assert "Stopped after 3 iterations, before the fit converged; raise max_iter or tol" in str(
+        fit.stop
+    )
     fit = scripted(5.0, 4.0, 3.0, max_iter=3)
     assert not fit.stop.worrying
     assert not fit.stop.converged
@@ -273,7 +275,7 @@ def test_estimators_say_why_they_stopped():
     X = np.random.default_rng(4).random((20, 8))
     model = NMF(2, random_state=0, tol=1e-3).fit(X)
     assert model.stop_reason_.startswith(f"Converged after {model.n_iter_} iterations")
-    with pytest.warns(ConvergenceWarning, match="max_iter=2 iterations before reaching tol"):
+    with pytest.warns(ConvergenceWarning, match="after 2 iterations, before the fit converged"):
         NMF(2, random_state=0, tol=1e-12, max_iter=2).fit(X)
     assert NMF(2, random_state=0, tol=0, max_iter=7).fit(X).n_iter_ == 7
 

@@ -52,7 +52,7 @@ def soft_at(row):
 
 CLASSES = {
     "one label in all": Case(X, only(TRUTH, [0])),
-    "one label a class": Case(X, only(TRUTH, FIRST)),
+    "one label per class": Case(X, only(TRUTH, FIRST)),
     "two classes, one label each": Case(X, only(TRUTH, FIRST[:2])),
     "labels in some folds": Case(X, only(TRUTH, [*FIRST, 1, 2, 3])),
     "a class without look-alikes": Case(

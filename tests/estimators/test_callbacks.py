@@ -108,6 +108,19 @@ def test_callbacks_see_the_model_as_if_the_fit_had_stopped(X, classes, kind, hea
             assert_array_equal(model.target_components_, expected.target_components_)
 
 
+def test_at_the_end_callbacks_see_the_model_that_the_user_gets(X, classes):
+    class AtTheEnd(Recorder):
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+            if context.task_name != "iteration":
+                self.fitted.append(fitted_estimator)
+            return False
+
+    last = AtTheEnd()
+    model = make(SSNMFClassifier).set_callbacks(last).fit(X, classes)
+    assert last.fitted[-1].fitted is model.fitted
+    assert last.fitted[-1].stop_reason_ == model.stop_reason_ != ""
+
+
 @every_kind
 def test_a_callback_can_stop_the_fit(X, classes, kind):
     model = make(kind).set_callbacks(Recorder(lambda count: count == 4)).fit(X, classes)

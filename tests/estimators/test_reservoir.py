@@ -7,8 +7,8 @@ from scipy import sparse as sp
 
 from cofactor.engine.observations import observe
 from cofactor.estimators import reservoir as module
+from cofactor.estimators.classification_or_regression import Classification
 from cofactor.estimators.reservoir import Reservoir
-from cofactor.estimators.tasks import Classification
 from cofactor.targets.classes import encode_classes
 
 TASK = Classification()

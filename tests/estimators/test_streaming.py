@@ -297,7 +297,7 @@ def test_statistics_at_entries_next_to_zero_are_finite(dtype, least):
 
 
 def tags_of(y, kinds):
-    """Two labels a sample; unknown where y is -1."""
+    """Two labels per sample; unknown where y is -1."""
     return np.where((y < 0)[:, None], np.nan, np.stack([kinds == 0, kinds < 2], axis=1))
 
 

@@ -40,7 +40,7 @@ def test_out_is_needed(reproduce):
 def test_out_that_is_a_file(reproduce, tmp_path):
     file = tmp_path / "file"
     file.write_text("mine")
-    assert f"--out {file} is a file" in refused(reproduce, "synthetic", "--quick", "--out", file)
+    assert f"--out '{file}' is a file" in refused(reproduce, "synthetic", "--quick", "--out", file)
     assert file.read_text() == "mine"
 
 
@@ -48,7 +48,10 @@ def test_out_with_other_files(reproduce, tmp_path):
     (tmp_path / "synthetic").mkdir()
     (tmp_path / "synthetic" / "thesis.tex").write_text("mine")
     message = refused(reproduce, "synthetic", "--quick", "--out", tmp_path)
-    assert "has files that `cofactor reproduce` did not write; choose another --out" in message
+    assert (
+        "has files that `cofactor reproduce` did not write; choose another folder for --out"
+        in message
+    )
 
 
 @pytest.mark.parametrize("experiment", ["newsgroups", "all"])
@@ -87,7 +90,7 @@ def test_wrong_stop_words(reproduce, tmp_path, content, words):
         file.write_bytes(content)
     arguments = ("newsgroups", "--quick", "--out", tmp_path / "out", "--stopwords", file)
     message = refused(reproduce, *arguments)
-    assert f"--stopwords {file}" in message
+    assert f"--stopwords '{file}'" in message
     assert words in message
     assert "one English stop word on each line" in message
 

@@ -9,7 +9,12 @@ from collections import Counter
 import pytest
 
 from cofactor.experiments import docstrings as corpus_module
-from cofactor.experiments.docstrings import MIN_WORDS, SUBPACKAGES, Document, docstring_corpus
+from cofactor.experiments.docstrings import (
+    MIN_DOCSTRING_WORDS,
+    SUBPACKAGES,
+    Docstring,
+    docstring_corpus,
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +34,7 @@ def test_it_is_large_and_every_class_has_documents(corpus):
 def test_documents_are_sorted_distinct_and_long_enough(corpus):
     assert corpus.names == sorted(set(corpus.names))
     assert len(set(corpus.texts)) == len(corpus)
-    assert min(len(text.split()) for text in corpus.texts) >= MIN_WORDS
+    assert min(len(text.split()) for text in corpus.texts) >= MIN_DOCSTRING_WORDS
 
 
 def test_documents_are_public_members_of_their_subpackage(corpus):
@@ -79,7 +84,7 @@ def test_without_noise_keeps_the_prose():
 
 
 def test_boilerplate_is_what_many_documents_repeat():
-    documents = [Document(f"f{i}", "a", f"Own text {i}.\n\nStamp.") for i in range(11)]
+    documents = [Docstring(f"f{i}", "a", f"Own text {i}.\n\nStamp.") for i in range(11)]
     texts = [document.text for document in corpus_module._without_boilerplate(documents)]
     assert texts == [f"Own text {i}." for i in range(11)]
     fewer = documents[:10]
@@ -87,8 +92,8 @@ def test_boilerplate_is_what_many_documents_repeat():
 
 
 def test_a_text_of_two_classes_belongs_to_none():
-    shared, own = "word " * MIN_WORDS, "other " * MIN_WORDS
+    shared, own = "word " * MIN_DOCSTRING_WORDS, "other " * MIN_DOCSTRING_WORDS
     rows = [("f", "scipy.stats", shared), ("g", "scipy.signal", shared), ("h", "scipy.stats", own)]
     rows += [("i", "scipy.stats", own), ("j", "scipy.stats", "short")]
-    kept = corpus_module._unambiguous(Document(*row) for row in rows)
+    kept = corpus_module._unambiguous(Docstring(*row) for row in rows)
     assert [document.name for document in kept] == ["h"]

@@ -61,7 +61,7 @@ def test_without_split_the_seed_draws_one_in_five(tmp_path, stop_words):
 @pytest.mark.slow
 def test_unknown_cells_do_not_count(stop_words, tmp_path):
     data = reuters.prepare(options(tmp_path, stop_words, quick=True)).value
-    settings = {"model": reuters.WORDS, "trial": 0, "rank": 8, "seed": 0}
+    settings = {"model": reuters.LOGISTIC, "trial": 0, "rank": 8, "seed": 0}
     before = reuters.trial(settings, data)
     hidden = np.isnan(data.Y_test)
     assert hidden.any()
@@ -78,7 +78,7 @@ def test_a_label_that_is_always_there_needs_no_classifier():
 
 def test_the_mean_explains_nothing(stop_words, tmp_path):
     data = ratings.prepare(options(tmp_path, stop_words, quick=True)).value
-    settings = {"model": ratings.MEAN, "trial": 0, "rank": 5, "seed": 0}
+    settings = {"model": ratings.MEAN_RATING, "trial": 0, "rank": 5, "seed": 0}
     result = ratings.trial(settings, data)
     mean = np.nanmean(data.Y)
     expected = np.sqrt(np.mean((data.Y_test - mean) ** 2))
@@ -101,4 +101,4 @@ def test_without_nltk_a_sentence_says_which_words_were_used(tmp_path, monkeypatc
     stop = find_stop_words(None, tmp_path)
     assert stop.source == "scikit-learn"
     assert "the" in stop.words
-    assert "--stopwords FILE" in stop.notes[0]
+    assert "or name a file of them" in stop.notes[0]

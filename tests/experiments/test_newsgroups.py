@@ -154,7 +154,9 @@ def test_scaled_topics_are_compared_by_their_mass(made):
         {"model": "(KL, KL)", "rank": 6, "seed": 0, "trial": 0}, made.final
     ).topics
     shape = np.linspace(0.01, 10, 6)
-    other = models.Topics(topics.components * shape[:, None], topics.head, topics.documents / shape)
+    other = models.FoundTopics(
+        topics.components * shape[:, None], topics.head, topics.documents / shape
+    )
     one, two = (models.describe(each, made) for each in (topics, other))
     np.testing.assert_allclose(one["soft_scaled"]["scores"], two["soft_scaled"]["scores"])
     assert not np.allclose(one["soft"]["scores"], two["soft"]["scores"])

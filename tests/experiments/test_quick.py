@@ -127,7 +127,7 @@ def test_the_paper_stands_beside_ours(quick):
     chosen = {row["model"]: row for row in table(out, "newsgroups", "hyperparameters")}
     assert (chosen["(KL, KL)"]["paper tol"], chosen["(KL, KL)"]["paper λ"]) == ("0.001", "1000")
     assert "| (KL, KL) | 0.2922 |" in result.stdout
-    assert "quick run on small made-up data" in (out / "newsgroups" / "report.md").read_text()
+    assert "quick run on small synthetic data" in (out / "newsgroups" / "report.md").read_text()
 
 
 def test_models_learn_the_made_up_newsgroups(quick):

@@ -111,7 +111,11 @@ def made_fits(errors):
     def results(values):
         return [{"relative": v, "by_floor": [v, v, -v], "surprise": -v} for v in values]
 
-    return {(n, model): results(errors[model]) for n in synthetic.NAMES for model in paper.MODELS}
+    return {
+        (n, model): results(errors[model])
+        for n in synthetic.EXPERIMENT_NAMES
+        for model in paper.MODELS
+    }
 
 
 def test_wins_are_counted_for_every_measure():

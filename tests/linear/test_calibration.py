@@ -1,4 +1,4 @@
-"""Calibration: curves mend probabilities; factors and bases are the likeliest."""
+"""Calibration: curves correct probabilities; factors and bases are the likeliest."""
 
 import numpy as np
 from numpy.testing import assert_allclose

@@ -1,4 +1,4 @@
-"""Several labels a sample: regressions, thresholds and folds against slow oracles."""
+"""Several labels per sample: regressions, thresholds and folds against slow oracles."""
 
 import warnings
 

@@ -105,7 +105,7 @@ def test_many_documents_make_fits_hasty(model, corpus, some, crossed, monkeypatc
 
 
 def test_many_labels_take_one_split(model, corpus, monkeypatch):
-    monkeypatch.setattr(evaluation, "MAX_CROSS_VALIDATED_LABELS", 100)
+    monkeypatch.setattr(evaluation, "MAX_REPORT_FOLD_LABELS", 100)
     found = evaluation.evaluate(read_material(model, corpus[0], corpus[1], None))
     assert len(found.tested) == 30
     assert "one quarter of the 120 labels (30) hidden" in found.how

@@ -76,7 +76,7 @@ def test_warnings(corpus):
         model = TopicModel(3, random_state=0, max_iter=1).fit(corpus[0], few)
     said = " ".join(row["text"] for row in prepare(model, corpus[0], few).notices)
     assert "Few labels: faith (2), space (2) and sport (2)" in said
-    assert "raise max_iter" in said
+    assert "before it converged; allow more" in said
 
 
 def test_labels_without_documents(model, corpus):

@@ -46,7 +46,7 @@ def test_lines_are_those_that_changed_most():
     ]
     assert most_changed(table, "class")[0] == "risen"
     assert len(most_changed(table, "class")) == 3
-    assert "few" not in most_changed(table, "class")  # 0 and 1 of 5 documents are no change
+    assert "few" not in most_changed(table, "class")  # 0 and 1 of 5 documents are not a change
     assert most_changed(table, "topic") == []
 
 

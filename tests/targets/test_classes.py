@@ -24,9 +24,11 @@ def test_continuous_labels(y):
 
 @pytest.mark.parametrize("y", [["a", 1], ["a", -1, "b"], [True, "a"], [1, date(2020, 1, 1)]])
 def test_labels_without_order(y):
-    with pytest.raises(TypeError, match=r"y has labels of types without order.*None, NaN or ''"):
+    with pytest.raises(
+        TypeError, match=r"y has labels of types that cannot be sorted.*None, NaN or ''"
+    ):
         encode_classes(np.array(y, dtype=object), n_samples=len(y))
-    with pytest.raises(TypeError, match="without order"):
+    with pytest.raises(TypeError, match="cannot be sorted"):
         encode_classes(y, n_samples=len(y))
 
 

@@ -1,4 +1,4 @@
-"""Several labels a sample, and soft labels: a y of rows and columns."""
+"""Several labels per sample, and soft labels: a y of rows and columns."""
 
 import numpy as np
 import pandas as pd

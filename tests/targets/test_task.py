@@ -32,10 +32,10 @@ def test_memory_and_tables_agree(name, tmp_path):
     y = [row[2] for row in rows]
     assert infer_task(y) == infer_task(np.array(y)) == infer_task([*y, None]) == task
     assert answer("check", table, "--text", "body", "--label", "team")["labels_are"] == task
-    assert infer_task([str(label) for label in y]) == "classes"  # text in memory is no number
+    assert infer_task([str(label) for label in y]) == "classes"  # text in memory is not a number
 
 
-def test_values_that_are_no_numbers():
+def test_values_that_are_not_numbers():
     assert not are_numbers([True, False])
     assert not are_numbers([0.5, "x"])
     assert not are_numbers([])

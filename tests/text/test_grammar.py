@@ -58,7 +58,7 @@ def test_they_are_saved_with_the_model(model, tmp_path):
 def test_they_stay_out_where_they_do_not_help(case):
     texts, y = questions(30 if case == "few texts" else 150)
     settings = {}
-    if case == "useless":  # each class has a word of its own
+    if case == "useless":  # each class has its own word
         own = dict(zip(ASKED, ["whale", "tulip", "piano"], strict=True))
         texts = [
             f"who and where is the {own[name]} {text.split()[-1]}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cofactor.app.session import Session
-from cofactor.app.text_queue import REVIEWED, each_key
+from cofactor.app.text_queue import FROM_REVIEW, each_key
 from cofactor.app.topic_edits import EDITS, check_edit
 from cofactor.io.tables import open_source
 from cofactor.io.tables.labels import as_text, one_cell
@@ -51,7 +51,7 @@ def labelled_table(session: Session, kind: str) -> bytes:
     """
     table, facts = session.table, session.table.facts
     source = open_source(facts["path"], **facts.get("opening", {}))
-    name, text = table.label_column, source.place(facts["text"], "--text")
+    name, text = table.label_column, source.place(facts["text"], "text")
     place = source.columns.index(name) if name in source.columns else None
     lacking = [] if place is not None else [name]
     added = [free_name(one, [*source.columns, *lacking]) for one in ADDED_COLUMNS]
@@ -61,7 +61,7 @@ def labelled_table(session: Session, kind: str) -> bytes:
     texts = [as_text(source, number, facts["text"], cells[text]) for number, cells in rows]
     for (_, cells), key in zip(rows, each_key(texts), strict=True):
         label, *further = _label_cells(session, table.places.get(key), kind)
-        if place is not None and further[0] == REVIEWED:
+        if place is not None and further[0] == FROM_REVIEW:
             cells = [*cells[:place], label, *cells[place + 1 :]]
         writer.write(cells, [*([label] if lacking else []), *further])
     return file.getvalue()

@@ -15,7 +15,7 @@ from cofactor.text.editing.settled import Settled
 
 SHOWN_DECISIONS = 10
 MAX_TEXT_CHARACTERS, EXCERPT_CHARACTERS = 20_000, 160
-MAX_CLASSES = 5  # whose probabilities are shown
+MAX_SHOWN_CLASSES = 5  # whose probabilities are shown
 ROWS_PER_PAGE = 50
 WORD = re.compile(r"\w+(?:['’]\w+)*")
 COLOUR_LEVELS = (0.08, 0.25, 0.6)
@@ -162,7 +162,7 @@ def _probabilities(model: Any, text: str, known: bool) -> list[dict[str, Any]]:
     if not (known and model.target_names_):
         return []
     found = np.asarray(model.predict_proba([text]))[0]
-    best = np.argsort(-found, kind="stable")[:MAX_CLASSES]
+    best = np.argsort(-found, kind="stable")[:MAX_SHOWN_CLASSES]
     return [{"label": str(model.target_names_[c]), "probability": float(found[c])} for c in best]
 
 
@@ -234,7 +234,7 @@ def _fits(session: Session, wanted: DocumentFilter, place: int, label: Any) -> b
 
 
 def _within(wanted: DocumentFilter, date: str | None) -> bool:
-    """Tell whether a date is in the wanted range; unknown dates are not."""
+    """Return whether a date is in the wanted range; unknown dates are not."""
     day = (date or "")[:10]
     return bool(day) and wanted.since <= day and (not wanted.until or day <= wanted.until)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any, get_origin, get_type_hints
 
 import uvicorn
@@ -33,7 +33,7 @@ from cofactor.app.page_data import find_documents, show_document, state, topics
 from cofactor.app.progress import compare_methods, progress
 from cofactor.app.security import Guard, Keys
 from cofactor.app.session import Session, StaleError
-from cofactor.io.errors import InputError
+from cofactor.errors import InputError, Parameter, ParameterError
 from cofactor.io.json_text import to_json
 
 MAX_LABELLED_AT_ONCE = 1000
@@ -246,15 +246,15 @@ def _route(session: Session, function: Callable[..., Any]) -> Callable[[Request]
     return handle
 
 
-Parameters = dict[str, tuple[type, bool]]  # the type, and whether it must be given
+RouteParameters = dict[str, tuple[type, bool]]  # the type, and whether it must be given
 
 
-def _parameters(function: Callable[..., Any]) -> Parameters:
+def _parameters(function: Callable[..., Any]) -> RouteParameters:
     """Return the parameters that a function takes beside the session."""
     _, *found = signature(function).parameters.values()
     types = get_type_hints(function)
     return {
-        one.name: (get_origin(types[one.name]) or types[one.name], one.default is Parameter.empty)
+        one.name: (get_origin(types[one.name]) or types[one.name], one.default is one.empty)
         for one in found
     }
 
@@ -269,7 +269,7 @@ def _read_json(body: bytes) -> dict[str, Any]:
     return given
 
 
-def _read_value(name: str, text: str, parameters: Parameters) -> Any:
+def _read_value(name: str, text: str, parameters: RouteParameters) -> Any:
     """Read a value of a query as an integer where one is expected."""
     if parameters.get(name, (str,))[0] is not int:
         return text
@@ -278,7 +278,7 @@ def _read_value(name: str, text: str, parameters: Parameters) -> Any:
     return int(text)
 
 
-def _check(given: dict[str, Any], parameters: Parameters) -> None:
+def _check(given: dict[str, Any], parameters: RouteParameters) -> None:
     """Reject a request with missing or unknown arguments, or with other types."""
     if any(name not in parameters for name in given):
         raise HTTPException(400, "There is an unknown argument.")
@@ -312,7 +312,7 @@ def _error(status: int, message: str) -> Response:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     if host == "localhost":
         return True
     with suppress(ValueError):
@@ -323,9 +323,9 @@ def is_loopback(host: str) -> bool:
 def open_socket(host: str, port: int | None) -> socket.socket:
     """Listen on an address; without a port, on the first free one of a few, or else on any."""
     if host in ("0.0.0.0", "::", ""):
-        raise InputError(
-            f"--host {host!r} stands for all addresses of this machine; name one of them, because "
-            "requests must name the address that they are sent to."
+        raise ParameterError(
+            (Parameter("host", host), " stands for all addresses of this machine"),
+            "name one of them, because requests must name the address that they are sent to",
         )
     ports = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + TRIED_PORTS), 0]
     for number in ports:
@@ -338,7 +338,10 @@ def open_socket(host: str, port: int | None) -> socket.socket:
         except OSError as error:
             listening.close()
             reason = error.strerror or str(error)
-    raise InputError(f"Port {ports[-1]} of {host} cannot be used: {reason}; name another --port.")
+    raise ParameterError(
+        f"Port {ports[-1]} of {host} cannot be used: {reason}",
+        ("choose another ", Parameter("port")),
+    )
 
 
 def guarded(session: Session, host: str, port: int) -> tuple[ASGIApp, Keys]:

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY_BYTES = 1 << 20
-MARK = "x-cofactor"
+CHANGE_HEADER = "x-cofactor"
 """Header that changes need; forms and links cannot send it."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -98,7 +98,7 @@ def judge(keys: Keys, method: str, path: str, query: str, headers: Headers) -> i
 
 def _judge_change(headers: Headers, origins: list[str]) -> int | None:
     """Return the status that rejects a change; None if it may pass."""
-    if not origins or headers.getlist(MARK) != ["1"]:
+    if not origins or headers.getlist(CHANGE_HEADER) != ["1"]:
         return 403
     kinds = [one.partition(";")[0].strip().lower() for one in headers.getlist("content-type")]
     if kinds != ["application/json"]:

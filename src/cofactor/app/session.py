@@ -191,7 +191,9 @@ class Session:
         if unknown:
             raise StaleError(f"The class {unknown[0]!r} does not exist; create it first.")
         if len(labels) > 1 and not self.table.several:
-            raise ValueError("A document has only one label here; start the app with --several.")
+            raise ValueError(
+                "The app was started for one label per document; start it for several to give more."
+            )
         return labels
 
     # ---- the queue

@@ -12,7 +12,7 @@ from typing import Any
 from cofactor.app.decisions import Reviewed
 from cofactor.text.labelling.suggestions import RANDOM, RANDOM_PART
 
-TABLE, REVIEWED = "table", "reviewed"
+FROM_TABLE, FROM_REVIEW = "table", "reviewed"
 """Sources of labels; predictions are never labels."""
 BY_HAND = "chosen by hand"
 
@@ -85,9 +85,9 @@ class TextTable:
         """Return the labels of one document and their source."""
         review = reviewed.reviews.get(self.keys[place] if key is None else key)
         if review is not None and review.labels is not None:
-            return review.labels, REVIEWED
+            return review.labels, FROM_REVIEW
         if given := self.given[place]:
-            return tuple(dict.fromkeys(map(reviewed.current_name, given))), TABLE
+            return tuple(dict.fromkeys(map(reviewed.current_name, given))), FROM_TABLE
         return None, None
 
     def targets(self, reviewed: Reviewed) -> list[Any] | None:

@@ -12,7 +12,7 @@ from cofactor.cli._options import TableOptions
 
 
 def is_cell_model(path: Path) -> bool:
-    """Tell whether a folder holds a model of cells."""
+    """Return whether a folder holds a model of cells."""
     from cofactor.io.models import ModelFormatError, read_facts
 
     try:

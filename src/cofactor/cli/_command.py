@@ -12,7 +12,7 @@ import click
 
 from cofactor.cli._terminal import note
 from cofactor.errors import InputError, ParameterError, ParameterWarning
-from cofactor.io.atomic import CHANGES
+from cofactor.io.atomic import WRITES
 from cofactor.io.errors import printable
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
@@ -24,14 +24,23 @@ PARAMETERS = {
     "class_weight": "--class-weight",
     "encoder": "--encoder",
     "task": "--task",
+    "max_iter": "--iterations",
     "y": "the label column",
+    "label": "--label",
     "labels": "--label",
-    "unlabelled": "--unlabelled",
     "layer": "--layer",
     "target": "--class",
     "rival": "--against",
-    "every": "--every",
     "dates": "--date",
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            *("text", "truth", "label_separator", "unlabelled", "relabel", "relabel_file"),
+            *("min_labels", "id", "keep", "date", "date_format", "every"),
+            *("encoding", "separator", "no_quotes", "sheet"),
+            *("out", "data_home", "stopwords", "host", "port"),
+        )
+    },
 }
 """Parameters of the library, and what users of the command line call them."""
 
@@ -107,7 +116,7 @@ def needing_extra(what: str, extra: str) -> Iterator[None]:
 
 
 def is_given(name: str) -> bool:
-    """Tell whether the user gave a parameter of the command that runs."""
+    """Return whether the user gave a parameter of the command that runs."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not click.core.ParameterSource.DEFAULT
 
@@ -123,7 +132,7 @@ def given_options() -> Iterator[tuple[str, str]]:
 def ending_at_signals() -> Iterator[None]:
     """End with code 130 after Ctrl-C and with 143 after SIGTERM, after everything is cleaned up."""
     received: list[int] = []
-    before = CHANGES.count
+    before = WRITES.count
 
     def interrupt(number: int, frame: Any) -> None:
         received.append(number)
@@ -133,7 +142,7 @@ def ending_at_signals() -> Iterator[None]:
         with _handling(interrupt, signal.SIGTERM):
             yield
     except KeyboardInterrupt:
-        rest = "; no file was changed" if CHANGES.count == before else ""
+        rest = "; no file was changed" if WRITES.count == before else ""
         note(f"{'Terminated' if received else 'Interrupted'}{rest}.")
     except click.exceptions.Exit as error:
         if error.exit_code != INTERRUPTED:  # which an interrupted fit uses to save its model first

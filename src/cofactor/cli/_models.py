@@ -123,7 +123,7 @@ def how_to_open(opened: OpenedModel, path: Path, opening: dict[str, Any]) -> dic
 
 
 def _is_own(opened: OpenedModel, path: Path) -> bool:
-    """Tell whether a table is the one that the model was fitted on."""
+    """Return whether a table is the one that the model was fitted on."""
     own = find_data(opened, None)
     return own is not None and own.resolve() == path.resolve()
 
@@ -156,7 +156,7 @@ def read_again(
 
 
 def _described(opened: OpenedModel, path: Path) -> Collection[int] | None:
-    """Return the rows of its own table that a model of blocks describes; None for all rows."""
+    """Return the rows of the fitted table that a model of blocks describes; None for all rows."""
     if not describes_rows(opened, path):
         return None
     from cofactor.text.word_blocks import described_rows
@@ -165,7 +165,7 @@ def _described(opened: OpenedModel, path: Path) -> Collection[int] | None:
 
 
 def describes_rows(opened: OpenedModel, path: Path) -> bool:
-    """Tell whether a model of blocks describes some rows of a table, which is its own."""
+    """Return whether a model of blocks describes some rows of a table, which is its own."""
     rows = opened.input.get("rows")
     return bool(opened.input.get("blocks")) and isinstance(rows, int) and _is_own(opened, path)
 
@@ -191,7 +191,7 @@ def find_blocks(opened: OpenedModel) -> Path | None:
     path = Path(os.path.normpath(opened.path / noted))
     if not holds_blocks(path):
         raise InputError(
-            f"The model was fitted on the blocks in {at(path)}, which do not exist any more; "
+            f"The model was fitted on the blocks in {at(path)}, which no longer exist; "
             "write them again with cofactor blocks."
         )
     return path
@@ -325,7 +325,7 @@ def score_facts(model: Any) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class Step:
+class ModelStep:
     """One step: an edit or a refit of the model that stands in ``model``."""
 
     kind: str  # "edit" or "refit"
@@ -344,7 +344,7 @@ class Step:
         }
 
 
-def next_notes(opened: OpenedModel, output: Path, step: Step, **notes: Any) -> dict[str, Any]:
+def next_notes(opened: OpenedModel, output: Path, step: ModelStep, **notes: Any) -> dict[str, Any]:
     """Return the notes of a model that one step makes of ``opened``.
 
     ``notes`` replace those of before. Paths become relative to the folder of the new model.
@@ -367,7 +367,7 @@ def steps_of(opened: OpenedModel) -> list[dict[str, Any]]:
 
 
 def is_updated(opened: OpenedModel) -> bool:
-    """Tell whether a model notes that it has learned from new documents."""
+    """Return whether a model notes that it has learned from new documents."""
     return "updated" in _notes(opened)
 
 
@@ -405,8 +405,7 @@ def open_origin(
     path = given or Path(os.path.normpath(opened.path / str(noted.get("path", ""))))
     if not path.exists():
         raise InputError(
-            f"The model was made from {at(path)}, which does not exist any more; name it with "
-            "--before."
+            f"The model was made from {at(path)}, which no longer exists; name it with --before."
         )
     before = open_model(path)
     if before.facts["digest"] != noted.get("digest"):

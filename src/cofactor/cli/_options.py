@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -26,7 +26,6 @@ from cofactor.io.tables.labels import (
     as_label_columns,
     as_noted,
     read_relabels,
-    relabel_options,
 )
 
 STANDARD_INPUT = "/dev/stdin"
@@ -148,8 +147,8 @@ def _languages(_: Any, __: Any, value: str) -> list[str] | str | None:
     for name in names:
         if name not in CODES:
             raise click.BadParameter(
-                f"{name!r} is not a known language; there are {', '.join(CODES)}. To remove words "
-                "of your own, use --language none --stop-words FILE."
+                f"{name!r} is not a known language; there are {', '.join(CODES)}. To remove your "
+                "own words, use --language none --stop-words FILE."
             )
     return names
 
@@ -525,6 +524,11 @@ class TableOptions:
         return words + (relabel_options(self.relabel) if with_labels else [])
 
 
+def relabel_options(names: Mapping[str, str]) -> list[str]:
+    """Return new names of labels as words of a command; `read_relabels` reads them back."""
+    return [word for old, new in names.items() for word in ("--relabel", f"{old}={new}")]
+
+
 def _words(option: str, value: Any) -> list[str]:
     if isinstance(value, tuple):
         return [word for one in value for word in (option, one)]
@@ -575,7 +579,7 @@ class WordOptions:
     def vectorizer(self, keep_grammar: Any = "auto") -> Any:
         """Return the vectorizer that the options ask for."""
         if self.bigrams and self.characters:
-            raise BadInput("--bigrams and --characters exclude each other; leave out one of them.")
+            raise BadInput("--bigrams and --characters cannot be combined; leave one out.")
         from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
         return WordVectorizer(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cofactor.cli._command import BadInput, refusals
+from cofactor.cli._command import BadInput, message_of, refusals
 from cofactor.cli._options import TableOptions
 from cofactor.cli._terminal import note, note_each
 from cofactor.io.errors import suggestion
@@ -118,7 +118,7 @@ def read_table(
         source.rows = (row for place, row in enumerate(source.rows) if place in only)
     asked = find_columns(source, asked, may_lack)
     for name in truth:
-        source.place(name, "--truth")
+        source.place(name, "truth")
     both = read_documents(
         source,
         asked.text or "",
@@ -129,17 +129,20 @@ def read_table(
         further=further_columns(asked),
     )
     documents, hidden = _split_labels(both, len(asked.labels))
-    counts = _count(documents if asked.labels else hidden, len(asked.labels or truth), asked)
-    unlabelled = may_lack and not truth and counts.form == "none"
-    form = settle_form(counts, "none" if unlabelled else task)
+    columns = len(asked.labels or truth)
+    counts = _count(documents if asked.labels else hidden, columns, asked)
     notes = list(unused_relabels(asked, counts))
-    if marked := counts.unlabelled(form) if form != "none" else {}:
-        notes += unlabelled_notes(marked)
-        for part in (documents, hidden):
-            _drop(part, frozenset(marked))
+    marked: dict[str, int] = {}
+    for part, n in ((documents, len(asked.labels)), (hidden, len(truth))):
+        if n and (found := _unlabelled(_count(part, n, asked), task)):
+            _drop(part, frozenset(found))
+            marked |= found
+    if marked:
+        notes += map(message_of, unlabelled_notes(marked))
         asked = replace(asked, unlabelled=(*asked.unlabelled, *marked))
-        counts = _count(documents if asked.labels else hidden, len(asked.labels or truth), asked)
-        form = settle_form(counts, task)
+        counts = _count(documents if asked.labels else hidden, columns, asked)
+    lacking = may_lack and not truth and counts.form == "none"
+    form = settle_form(counts, "none" if lacking else task)
     if rare := counts.rarer_than(asked.min_labels, form) if asked.labels else []:
         notes.append(left_out(rare, asked.min_labels))
         _drop(documents, frozenset(rare))
@@ -157,9 +160,16 @@ def read_table(
         targets_of(form, source, one, columns) if columns else None
         for one, columns in ((documents, asked.labels), (hidden, truth))
     )
-    found = Reading(documents, y, facts, tested, counts, notes=notes)
-    name_documents(found, source, asked)
-    return found
+    reading = Reading(documents, y, facts, tested, counts, notes=notes)
+    name_documents(reading, source, asked)
+    return reading
+
+
+def _unlabelled(counts: LabelCounts, task: str) -> dict[str, int]:
+    """Return the labels that mean unlabelled in this column, such as -1, and how many there are."""
+    if counts.form == "none" or task in ("topics", "none"):
+        return {}
+    return dict(counts.unlabelled(settle_form(counts, task)))
 
 
 def find_columns(source: Source, asked: TableOptions, may_lack: bool = False) -> TableOptions:
@@ -172,10 +182,10 @@ def find_columns(source: Source, asked: TableOptions, may_lack: bool = False) ->
 
 
 def further_columns(asked: TableOptions) -> dict[str, str]:
-    """Return the columns to read besides text and labels, each with the option that asks for it."""
-    found = dict.fromkeys(asked.keep, "--keep")
-    found |= {asked.date: "--date"} if asked.date else {}
-    return found | ({asked.id: "--id"} if asked.id else {})
+    """Return the columns to read besides text and labels, each with the field that names it."""
+    found = dict.fromkeys(asked.keep, "keep")
+    found |= {asked.date: "date"} if asked.date else {}
+    return found | ({asked.id: "id"} if asked.id else {})
 
 
 def _count(documents: Documents, columns: int, asked: TableOptions) -> LabelCounts:
@@ -239,7 +249,7 @@ def _on_dates(column: str, dates: Dates) -> Iterator[str]:
 def open_table(path: Path, **opening: Any) -> Source:
     """Open a table, and tell the user what was left out of it."""
     source = open_source(path, **opening)
-    note_each(source.notes)
+    note_each(map(message_of, source.notes))
     return source
 
 
@@ -362,7 +372,8 @@ def label_doubts(reading: Reading, task: str) -> list[str]:
             "numbers."
         )
     fewest, form = facts["min_labels"] or 0, facts["labels_are"]
-    return [*found, *label_notes(reading.counts, fewest, form, fitted=True)]
+    notes = label_notes(reading.counts, fewest, form, fitted=True)
+    return [*found, *map(message_of, notes)]
 
 
 # ---- the language of texts
@@ -423,7 +434,7 @@ CELL_ENDINGS = (".h5ad", ".zarr")
 
 
 def holds_cells(path: Path, layer: str | None = None) -> bool:
-    """Tell whether a path is named like an AnnData file; refuse --layer for other tables."""
+    """Return whether a path is named like an AnnData file; refuse --layer for other tables."""
     found = path.name.lower().endswith(CELL_ENDINGS)
     if layer is not None and not found:
         raise BadInput(f"--layer {layer} needs an .h5ad file or a .zarr folder; leave it out.")
@@ -431,7 +442,7 @@ def holds_cells(path: Path, layer: str | None = None) -> bool:
 
 
 def holds_blocks(path: Path) -> bool:
-    """Tell whether a path is a folder of blocks."""
+    """Return whether a path is a folder of blocks."""
     return path.is_dir() and (path / "blocks.json").is_file()
 
 

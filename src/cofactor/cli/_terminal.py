@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from cofactor.io.atomic import CHANGES, replacing
+from cofactor.io.atomic import WRITES, replacing
 from cofactor.io.errors import InputError, at, printable, shortened
 from cofactor.io.json_text import to_json
 
@@ -147,7 +147,7 @@ def opened_output(output: Path | None) -> Iterator[Any]:
         with replacing(output) as file:
             yield file
         return
-    CHANGES.count += 1  # stdout may be a file
+    WRITES.count += 1  # stdout may be a file
     stream = sys.stdout.buffer
     yield _Escaped(stream) if sys.stdout.isatty() else stream
     stream.flush()
@@ -159,7 +159,7 @@ def rounded(value: float) -> float:
 
 
 def open_page(path: Path) -> None:
-    """Open a file in the browser; say so if there is none."""
+    """Open a file in the browser; tell the user if no browser was found."""
     import webbrowser
 
     if not webbrowser.open(path.resolve().as_uri()):

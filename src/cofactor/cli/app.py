@@ -99,7 +99,7 @@ def app(
             session = _begin(corpus, reading, folder, topics, encoder, seed, words, every)
         if not server.is_loopback(host):
             note(
-                f"Warning: everybody who reaches {host} and knows the address below can read and "
+                f"Warning: anyone who can reach {host} and knows the address below can read and "
                 "label these texts, and the connection is not encrypted."
             )
         way: AbstractContextManager[Path | None] = nullcontext() if no_open else _door(folder)

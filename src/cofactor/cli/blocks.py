@@ -11,7 +11,7 @@ import click
 
 from cofactor.cli import _options as opt
 from cofactor.cli import _tables as tables
-from cofactor.cli._command import BadInput, Command, refusals
+from cofactor.cli._command import BadInput, Command, message_of, refusals
 from cofactor.cli._models import relative
 from cofactor.cli._terminal import announce, emit, note, note_each, note_next
 from cofactor.io.errors import at
@@ -22,8 +22,8 @@ from cofactor.io.tables.label_advice import label_notes, unlabelled_notes
 from cofactor.io.tables.labels import DocumentRow, LabelCounts, each_document
 from cofactor.io.tables.survey import suggest_topics
 
-BATCH = 4096
-Progress = Callable[[str], None]
+DOCUMENTS_PER_UPDATE = 4096
+ShowProgress = Callable[[str], None]
 
 
 @click.command(cls=Command)
@@ -48,7 +48,9 @@ def blocks(
     loading all of them at once.
     """
     _check_place(output, overwrite)
-    vectorizer = words.vectorizer(keep_grammar=False)  # labels do not tell if it helps
+    vectorizer = words.vectorizer(
+        keep_grammar=False
+    )  # whether it helps cannot be tested with labels
     found = _TwoPassTable.open(table, asked)
     from cofactor.text.word_blocks import write_word_blocks
 
@@ -57,7 +59,8 @@ def blocks(
             vectorizer.fit(found.texts(progress))
         tables.tell_language(vectorizer, vectorizer.languages_)
         form, notes = found.settle(task)
-        note_each([*notes, *(label_notes(found.counts) if asked.labels else [])])
+        further = label_notes(found.counts) if asked.labels else []
+        note_each([*notes, *map(message_of, further)])
         with announce("Writing the blocks") as progress:
             rows = write_word_blocks(
                 output,
@@ -135,14 +138,14 @@ class _TwoPassTable:
             )
         source = tables.open_table(path, **asked.opening)
         asked = tables.find_columns(source, asked)
-        for name, option in tables.further_columns(asked).items():
-            source.place(name, option)
+        for name, parameter in tables.further_columns(asked).items():
+            source.place(name, parameter)
         counts = LabelCounts.begin(len(asked.labels), several=bool(asked.label_separator))
         return cls(path, asked, counts)
 
     def rows(self, source: Source) -> Iterator[DocumentRow]:
         """Yield the documents of a pass."""
-        date = {self.asked.date: "--date"} if self.asked.date else None
+        date = {self.asked.date: "date"} if self.asked.date else None
         return each_document(source, self.asked.text or "", self.asked.label_columns(), date)
 
     def settle(self, task: str) -> tuple[str, list[str]]:
@@ -154,7 +157,7 @@ class _TwoPassTable:
         form = tables.settle_form(self.counts, task)
         notes = list(tables.unused_relabels(self.asked, self.counts))
         if marked := self.counts.unlabelled(form) if form != "none" else {}:
-            notes += unlabelled_notes(marked)
+            notes += map(message_of, unlabelled_notes(marked))
             self._drop(marked)
             form = tables.settle_form(self.counts, task)
         if rare := self.counts.rarer_than(self.asked.min_labels, form) if self.asked.labels else []:
@@ -167,7 +170,7 @@ class _TwoPassTable:
         self.asked = replace(self.asked, unlabelled=(*self.asked.unlabelled, *labels))
         self.counts = self.counts.without(labels)
 
-    def texts(self, progress: Progress) -> Iterator[str]:
+    def texts(self, progress: ShowProgress) -> Iterator[str]:
         """Yield all texts and count the labels: the first pass."""
         source = open_source(self.path, **self.asked.opening)
         for row in self.rows(source):
@@ -176,21 +179,21 @@ class _TwoPassTable:
                 self.dates.setdefault(
                     str(cell) if isinstance(cell, list | dict) else cell, row.number
                 )
-            if self.counts.documents % BATCH == 0:
+            if self.counts.documents % DOCUMENTS_PER_UPDATE == 0:
                 progress(f"{self.counts.documents:,} documents")
             yield row.text
         if not self.counts.documents:
             raise InputError(f"{at(self.path)} has a header but no rows; add documents below it.")
         self.digest = source.facts()["sha256"]
 
-    def batches(self, form: str, progress: Progress) -> Iterator[tuple[list[str], Any]]:
+    def batches(self, form: str, progress: ShowProgress) -> Iterator[tuple[list[str], Any]]:
         """Yield the texts and targets of each batch: the second pass."""
         from cofactor.text.word_blocks import described_rows
 
         total, done = self.counts.documents, 0
         described = frozenset(described_rows(total).tolist())
         source = open_source(self.path, **self.asked.opening)
-        for batch in batches(self.rows(source), lambda row: len(row.text), BATCH):
+        for batch in batches(self.rows(source), lambda row: len(row.text), DOCUMENTS_PER_UPDATE):
             numbers, texts, cells, _ = (list(part) for part in zip(*batch, strict=True))
             self.labelled += sum(map(any, cells))
             self._keep(batch, done, described)

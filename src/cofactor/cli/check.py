@@ -28,7 +28,7 @@ from cofactor.cli._terminal import (
 from cofactor.io.atomic import replacing
 from cofactor.io.tables import Documents, Source
 from cofactor.io.tables.label_advice import LISTED_MERGES
-from cofactor.io.tables.labels import as_noted, relabel_options
+from cofactor.io.tables.labels import as_noted
 from cofactor.io.tables.survey import as_facts, survey
 from cofactor.io.tables.writers import make_writer
 from cofactor.text.vectorizer.analyzer import MAX_WORD_LENGTH
@@ -74,7 +74,7 @@ def check(
         asked.unlabelled,
         asked.label_separator,
         relabel=asked.relabel,
-        fewest=asked.min_labels,
+        min_labels=asked.min_labels,
         further=further,
         gather=gathered.add,
         watch=inspected.add,
@@ -84,7 +84,7 @@ def check(
     facts: dict[str, Any] = {**source.facts(), **asked.facts(), **named.facts}
     facts |= as_facts(found, label)
     looks = _describe_texts(inspected)
-    facts["advice"] = [*looks.pop("advice"), *facts["advice"]]
+    facts["advice"] = [*looks.pop("advice"), *map(message_of, facts["advice"])]
     facts |= looks
     facts["advice"] += [*named.notes, *tables.unused_relabels(asked, found.counts)]
     facts["path"] = str(table)
@@ -119,7 +119,7 @@ def _next(facts: dict[str, Any], asked: opt.TableOptions, file: Path | None) -> 
     if labels and file:
         words += ["--relabel-file", str(file)]
     elif labels:
-        words += relabel_options(facts["merges"])
+        words += opt.relabel_options(facts["merges"])
     topics = ["-k", str(facts["suggested_topics"]), "-o", "model"]
     return shlex.join(["cofactor", "fit", table, *words, *topics])
 
@@ -334,7 +334,7 @@ def _summarise_cells(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "genes", f"{facts['genes']:,}, of which a fit takes {facts['fitted_genes']:,}"
     yield "counts", facts["matrix"]
     low, middle, high = facts["depth"]
-    yield "depth", f"{middle:,.0f} counts a cell, from {low:,.0f} to {high:,.0f}"
+    yield "depth", f"{middle:,.0f} counts per cell, from {low:,.0f} to {high:,.0f}"
     yield "empty", f"{facts['empty']:,}"
     if facts["layers"]:
         yield "layers", ", ".join(facts["layers"])

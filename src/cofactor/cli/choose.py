@@ -183,7 +183,7 @@ def _draw(found: Any, figure: Path) -> None:
     write_whole(figure, file.getvalue())
 
 
-COLUMNS = {
+TABLE_FORMATS = {
     "n_components": ("Topics", "{}", ""),
     "supervision": ("Supervision", "{}", ""),
     "label_log_likelihood": ("Labels", "{:.3f}", "log-likelihood of a label that was held out"),
@@ -203,15 +203,17 @@ COLUMNS = {
 
 
 def _show(found: Any, table: Path, asked: opt.TableOptions) -> None:
-    names = [name for name in COLUMNS if name in found.table[0]]
-    titles = [COLUMNS[name][0] for name in names]
+    names = [name for name in TABLE_FORMATS if name in found.table[0]]
+    titles = [TABLE_FORMATS[name][0] for name in names]
     printed = make_table("", *titles, numbers=tuple(titles))
     for row in found.table:
-        cells = [COLUMNS[name][1].format(row[name]) for name in names]
+        cells = [TABLE_FORMATS[name][1].format(row[name]) for name in names]
         printed.add_row("*" if row["chosen"] else "", *cells)
     stopped = ["Stopped before all fits were done."] if found.interrupted else []
     meanings = [
-        f"{title}: {meaning}." for title, _, meaning in map(COLUMNS.__getitem__, names) if meaning
+        f"{title}: {meaning}."
+        for title, _, meaning in map(TABLE_FORMATS.__getitem__, names)
+        if meaning
     ]
     show(printed, "", *stopped, found.advice, "", " ".join(meanings))
     note_next("fit", table, *asked.words(), "-k", found.n_components, "-o", "model")

@@ -103,7 +103,7 @@ def _introduction(result: Demonstration) -> str:
     )
 
 
-def _topic_table(topics: list[Topic], width: int) -> Table:
+def _topic_table(topics: list[DemoTopic], width: int) -> Table:
     """Lay out the topics with as many of their words as fit on a line."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("Corpus", justify="right", no_wrap=True)
@@ -111,13 +111,13 @@ def _topic_table(topics: list[Topic], width: int) -> Table:
     table.add_column("Link", justify="right", no_wrap=True)
     table.add_column("Words", overflow="fold")
     longest = max(len(topic.label) for topic in topics)
-    room = max(20, width - longest - len("CorpusLink") - 3 * 2)
+    space = max(20, width - longest - len("CorpusLink") - 3 * 2)
     for topic in topics:
         table.add_row(
             f"{topic.corpus_share:.1%}",
             topic.label,
             f"{topic.label_share:.0%}",
-            textwrap.shorten(" ".join(topic.words), room, placeholder=""),
+            textwrap.shorten(" ".join(topic.words), space, placeholder=""),
         )
     return table
 
@@ -146,7 +146,7 @@ def _closing(result: Demonstration) -> str:
 
 
 @dataclass(frozen=True)
-class Topic:
+class DemoTopic:
     """One row of the table: a topic, the class it speaks for most, and its size."""
 
     words: list[str]
@@ -164,7 +164,7 @@ class Demonstration:
     labelled: int
     unlabelled: int
     words: int
-    topics: list[Topic]
+    topics: list[DemoTopic]
     accuracy: dict[str, float]
     how: str  # how the accuracy was tested
     seed: int
@@ -275,11 +275,12 @@ def _fit(
     return model.fit(corpus.texts, _hidden(labels, known))
 
 
-def describe_topics(model: TopicModel) -> list[Topic]:
+def describe_topics(model: TopicModel) -> list[DemoTopic]:
     """Return the topics of the model, the largest first."""
     rows = sorted(model.topics(WORDS_PER_TOPIC), key=lambda row: -row.share)
     return [
-        Topic(list(row.words), str(row.label), row.label_weight or 0.0, row.share) for row in rows
+        DemoTopic(list(row.words), str(row.label), row.label_weight or 0.0, row.share)
+        for row in rows
     ]
 
 

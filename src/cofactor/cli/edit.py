@@ -20,7 +20,7 @@ from cofactor.io.json_text import from_json_file
 from cofactor.io.untrusted import DamagedFileError, read_file
 
 MAX_NAMES_BYTES = 2**22
-Value = TypeVar("Value")
+EditValue = TypeVar("EditValue")
 
 
 @click.command(cls=Command)
@@ -68,7 +68,7 @@ def edit(
     elif table is not None:
         raise BadInput("--table is for --split only; leave it out, or name a topic with --split.")
     new, said = _edit(opened.model, changes, read)
-    step = models.Step("edit", {"changes": changes.facts()}, said)
+    step = models.ModelStep("edit", {"changes": changes.facts()}, said)
     more = {}
     if read is not None and not models.describes_rows(opened, Path(read.facts["path"])):
         path = models.relative(read.facts["path"], output)
@@ -134,7 +134,7 @@ def _read_changes(
     """Return the changes that the options ask for, by the numbers of the topics."""
     from cofactor.text.editing.changes import Changes, check_changes
 
-    topics = _Topics(opened.model.topic_names_)
+    topics = _TopicNames(opened.model.topic_names_)
     frozen: dict[int, bool] = {}
     for option, value in (("freeze", True), ("thaw", False)):
         _put(frozen, ((k, value) for k in topics.listed(option, edits[option])), "--thaw")
@@ -161,7 +161,7 @@ def _read_changes(
     return changes
 
 
-class _Topics:
+class _TopicNames:
     """Finds topics by their numbers and names, which may hold commas and signs of equality."""
 
     def __init__(self, names: list[str]) -> None:
@@ -179,8 +179,8 @@ class _Topics:
         return list(dict.fromkeys(found))
 
     def pairs(
-        self, option: str, given: tuple[str, ...], read: Callable[[str], Value]
-    ) -> Iterator[tuple[int, Value]]:
+        self, option: str, given: tuple[str, ...], read: Callable[[str], EditValue]
+    ) -> Iterator[tuple[int, EditValue]]:
         """Yield the topic and the value of each TOPIC=VALUE."""
         for one in given:
             topic, equals, value = one.partition("=")
@@ -219,7 +219,7 @@ def _split(value: str) -> list[str]:
     return [word.strip() for word in value.split(",") if word.strip()]
 
 
-def _put(found: dict[int, Value], pairs: Any, option: str) -> dict[int, Value]:
+def _put(found: dict[int, EditValue], pairs: Any, option: str) -> dict[int, EditValue]:
     """Add pairs to a dict; refuse a topic that gets two values."""
     for k, value in pairs:
         if found.setdefault(k, value) != value:
@@ -270,7 +270,7 @@ def _read_names(path: Path, opened: models.OpenedModel) -> dict[int, str]:
             f"{at(path)} belongs to a model other than {at(opened.path)}, or its topics "
             "have changed; name the model whose report it comes from."
         )
-    topics = _Topics(opened.model.topic_names_)
+    topics = _TopicNames(opened.model.topic_names_)
     given = {topics.number("names", key): name.strip() for key, name in names.items()}
     for k, name in given.items():
         if not name:

@@ -247,7 +247,7 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> None:
         note(
             models.expectation(model)
             or "How well the model predicts is not known: no labels could be held out to test it; "
-            "cofactor report --truth tests it with labels of your own."
+            "cofactor report --truth tests it with your own labels."
         )
     kept = " Its README.md keeps the notes above." if facts["warnings"] else ""
     note(f"{wrote}{kept}")

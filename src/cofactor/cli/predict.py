@@ -33,10 +33,10 @@ from cofactor.io.tables.decoding import batches
 from cofactor.io.tables.labels import as_text, one_cell, text_column
 from cofactor.io.tables.writers import free_name, make_writer, output_kind
 
-BATCH = 4096
-MIN_COMPARED, MAX_COMPARED = 20, 1000
+BATCH_TEXTS = 4096
+MIN_COMPARED_TEXTS, MAX_COMPARED_TEXTS = 20, 1000
 """Numbers of texts that are enough, and are taken, to compare texts with those of the fit."""
-UNLIKE = 0.7
+MIN_KNOWN_SHARE = 0.7
 """Texts are unlike those of the fit if less than this share of the expected words is known."""
 
 
@@ -99,7 +99,7 @@ def predict(
     opened = models.open_model(model)
     source = open_table(table, **models.how_to_open(opened, table, asked.opening))
     column = _text_column(source, asked.text, opened)
-    form = _Form.of(opened, _columns(opened, columns), kind)
+    form = _CellFormat.of(opened, _columns(opened, columns), kind)
     copied = _Copied.of(source, id or _noted_id(source, opened), keep)
     added = _added_names(form, copied.columns)
     if not opened.model.target_names_:
@@ -174,10 +174,10 @@ class _Copied:
 
     @classmethod
     def of(cls, source: Source, name: str | None, keep: tuple[str, ...]) -> _Copied:
-        first = [] if name is None else [source.place(name, "--id")]
+        first = [] if name is None else [source.place(name, "id")]
         if not keep:
             return cls(source.columns)
-        rest = [source.place(one, "--keep") for one in keep]
+        rest = [source.place(one, "keep") for one in keep]
         places = tuple(dict.fromkeys([*first, *rest]))
         names = [source.columns[place] for place in places]
         number = [] if first else [free_name("row", names)]
@@ -189,7 +189,7 @@ class _Copied:
         return [*([number] if self.numbered else []), *(cells[place] for place in self.places)]
 
 
-def _added_names(form: _Form, taken: list[str]) -> list[str]:
+def _added_names(form: _CellFormat, taken: list[str]) -> list[str]:
     added: list[str] = []
     for name in form.columns.names:
         added.append(free_name(name, [*taken, *added]))
@@ -197,7 +197,7 @@ def _added_names(form: _Form, taken: list[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Form:
+class _CellFormat:
     """How cells are written: sets of labels with the separator of the fit, or as lists in JSON;
     numbers and probabilities with the digits that mean something."""
 
@@ -207,7 +207,7 @@ class _Form:
     decimals: tuple[int, ...] = ()  # of predicted numbers, which come first in a row
 
     @classmethod
-    def of(cls, opened: models.OpenedModel, columns: Any, kind: str) -> _Form:
+    def of(cls, opened: models.OpenedModel, columns: Any, kind: str) -> _CellFormat:
         from cofactor.text.describe.predictions import number_decimals
 
         separator = opened.input.get("label_separator")
@@ -234,18 +234,18 @@ def _write(
     source: Source,
     column: str,
     copied: _Copied,
-    form: _Form,
+    form: _CellFormat,
 ) -> dict[str, Any]:
     """Predict and write batch by batch; return how many rows, blank rows and escaped cells."""
     from cofactor.text.describe.answers import answer_documents
 
-    place, rows = source.place(column, "--text"), 0
+    place, rows = source.place(column, "text"), 0
     reason = form.columns.names.index("reason")
     reasons: Counter[str | None] = Counter()
     likeness: dict[str, Any] = {}
-    for batch in batches(source.rows, _length, BATCH):
+    for batch in batches(source.rows, _length, BATCH_TEXTS):
         texts = [as_text(source, number, column, cells[place]) for number, cells in batch]
-        likeness = likeness or _likeness(opened.model.vectorizer_, texts[:MAX_COMPARED])
+        likeness = likeness or _likeness(opened.model.vectorizer_, texts[:MAX_COMPARED_TEXTS])
         answers = form.cells(answer_documents(opened.model, texts))
         for (number, cells), answer in zip(batch, answers, strict=True):
             writer.write(copied.cells(number, cells), answer)
@@ -257,7 +257,7 @@ def _write(
 def _likeness(vectorizer: Any, texts: list[str]) -> dict[str, Any]:
     """Return which share of the words of texts is known, and which share was to be expected."""
     expected = getattr(vectorizer, "known_share_", None)
-    if expected is None or len(texts) < MIN_COMPARED:
+    if expected is None or len(texts) < MIN_COMPARED_TEXTS:
         return {}
     share = vectorizer.known_share(texts)
     return {"known_words": None if math.isnan(share) else share, "expected_known_words": expected}
@@ -294,7 +294,7 @@ def _facts(
     }
 
 
-def _tell(facts: dict[str, Any], form: _Form, output: Path | None) -> None:
+def _tell(facts: dict[str, Any], form: _CellFormat, output: Path | None) -> None:
     where = f" to {output}" if output else ""
     note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
     if facts["blank"]:
@@ -312,7 +312,7 @@ def _tell(facts: dict[str, Any], form: _Form, output: Path | None) -> None:
         )
     if (known := facts.get("known_words")) is not None and facts["rows"] > facts["blank"]:
         expected = facts["expected_known_words"]
-        if known < UNLIKE * expected:
+        if known < MIN_KNOWN_SHARE * expected:
             note(
                 f"Note: the model knows {known:.0%} of the words of these texts, and would know "
                 f"{expected:.0%} if they were like those of its fit; do not trust the "
@@ -395,7 +395,7 @@ def _need_classes(model: Any, columns: dict[str, Any]) -> None:
 
 
 def _is_copy(table: Path, output: Path | None, columns: dict[str, Any]) -> bool:
-    """Tell whether the output is a copy of the file with results, not a table."""
+    """Return whether the output is a copy of the file with results, not a table."""
     if output is None or not output.name.lower().endswith(CELL_ENDINGS):
         return False
     if {output.suffix.lower(), table.suffix.lower()} != {".h5ad"}:

@@ -71,7 +71,7 @@ def refit(
     if interrupted:
         output = models.place_beside(output)
     told = _told(opened, read, iterations)
-    step = models.Step("refit", {"iterations": iterations}, [told])
+    step = models.ModelStep("refit", {"iterations": iterations}, [told])
     facts = {**read.facts, "path": models.relative(read.facts["path"], output)}
     notes = models.next_notes(opened, output, step, input=facts, warnings=[*read.notes, *said])
     wrote = models.saved_model(new, output, notes)
@@ -86,7 +86,7 @@ def refit(
 
 
 def _read(opened: models.OpenedModel, table: Path | None, asked: opt.TableOptions) -> Reading:
-    """Read the whole table; labels that a model without labels is given are looked at anew."""
+    """Read the whole table; check new labels of a model that was fitted without labels."""
     path = models.find_data(opened, table)
     if path is None:
         raise BadInput("The table that the model was fitted on does not exist; name one as TABLE.")
@@ -157,7 +157,7 @@ def _show_drift(before: Any, new: Any) -> None:
 
 
 def _can_change(before: Any, new: Any) -> bool:
-    """Tell whether it says anything how many predictions are others than before: both models
+    """Return whether it says anything how many predictions are others than before: both models
     predict, and not numbers, which always change a little."""
     return all(hasattr(model.estimator_, "classes_") for model in (before, new))
 

@@ -58,7 +58,7 @@ def report(
     documents = None
     if path is None:
         note(
-            "The table of the fit does not exist any more, so the report shows no documents; "
+            "The table of the fit no longer exists, so the report shows no documents; "
             "name the table with --data."
         )
     else:

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from cofactor.cli import _options as opt
-from cofactor.cli._command import BadInput, Command, end_interrupted
+from cofactor.cli._command import BadInput, Command, end_interrupted, message_of
 from cofactor.cli._terminal import emit, note, open_console
-from cofactor.experiments import EXPERIMENTS, SOLVERS, Options
+from cofactor.experiments import EXPERIMENTS, SOLVER_NAMES, Options
 
 SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
 
@@ -49,7 +49,7 @@ SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
     "--draws", "synthetic: number of draws of factors and noise.", type=opt.COUNT, default=1
 )
 @opt.option(
-    "--solver", "synthetic: solver of all fits.", type=click.Choice(SOLVERS), default="auto"
+    "--solver", "synthetic: solver of all fits.", type=click.Choice(SOLVER_NAMES), default="auto"
 )
 @opt.option(
     "--iterations",
@@ -97,7 +97,7 @@ def _run(names: list[str], options: Options, as_json: bool) -> None:
     from cofactor.experiments.run import reproduce
 
     try:
-        runs = reproduce(names, options, open_console(stderr=True))
+        runs = reproduce(names, options, open_console(stderr=True), message_of)
     except KeyboardInterrupt:
         note("Interrupted; run the same command again to continue.")
         end_interrupted(True)

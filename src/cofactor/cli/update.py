@@ -23,11 +23,11 @@ from cofactor.cli._terminal import (
     show,
     shown,
 )
+from cofactor.errors import Parameter
 from cofactor.io.errors import printable
 from cofactor.io.tables.label_advice import probable_merges
-from cofactor.io.tables.labels import relabel_command
 
-KEPT = ("id", "date", "date_format")
+FACTS_OF_THE_FIT = ("id", "date", "date_format")
 """What later commands take from the fit, unless they are told otherwise."""
 MAX_LISTED_WORDS = 8
 
@@ -80,7 +80,7 @@ def update(
     doubts = [*_missing_labels(opened, read), *_misspelt(opened, read)]
     note_each(doubts)
     new, said = _learn(opened, read, new_topics, move)
-    kept = {name: opened.input[name] for name in KEPT if opened.input.get(name)}
+    kept = {name: opened.input[name] for name in FACTS_OF_THE_FIT if opened.input.get(name)}
     found = {**read.facts, **kept, "path": models.relative(read.facts["path"], output)}
     notes = {
         "input": found,
@@ -120,7 +120,8 @@ def _misspelt(opened: models.OpenedModel, read: Reading) -> list[str]:
     pairs = {old: one for old, one in probable_merges({**large, **new}).items() if old in new}
     return [
         f"The class {printable(old)!r} is new, and probably {printable(one)!r} of the model in "
-        f"another spelling; {relabel_command({old: one})} merges them."
+        "another spelling; "
+        f"{Parameter('relabel', {old: one}).as_option('--relabel')} merges them."
         for old, one in pairs.items()
         if one in known
     ]

@@ -112,7 +112,7 @@ class CheckpointFiles:
             return np.array(array, order="C")
 
     def is_whole(self, name: str, facts: FileFacts) -> bool:
-        """Tell whether a file is there and has its size."""
+        """Return whether a file is there and has its size."""
         try:
             return os.lstat(self.path / name).st_size == facts["bytes"]
         except OSError:

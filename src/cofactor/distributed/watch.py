@@ -78,7 +78,7 @@ class WatchedClient:
         raise self._vanished()
 
     def _vanished(self) -> ClusterError:
-        return ClusterError(f"The cluster cannot be reached any more; start one and {self.resume}.")
+        return ClusterError(f"The cluster can no longer be reached; start one and {self.resume}.")
 
     def some_workers(self) -> list[str]:
         """Wait until there is a worker."""

@@ -1,7 +1,7 @@
 """Tasks on a worker: one takes blocks over, one makes an iteration, two hand out samples.
 
 A worker keeps its blocks, results that it would otherwise compute again in each iteration, and the
-samples of the last two iterations. Every attempt of a fit has a state of its own, so a task of a
+samples of the last two iterations. Every attempt of a fit has a separate state, so a task of a
 failed attempt that is still running cannot change the state of the next one.
 """
 

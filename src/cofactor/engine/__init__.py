@@ -31,7 +31,7 @@ factors fixed, it lowers the *row problem*
                  + Σ_e [ −log_e·log p_e + ½ square_e·p_e² + inverse_e/p_e + concave_e·log p_e ]
                  − barrier·log v                          with p_e = EPSILON + F[index_e]·v.
 
-Zeros of sparse data take no time of their own: for Kullback–Leibler they are part of F's column
+Zeros of sparse data cost no extra time: for Kullback–Leibler they are part of F's column
 sums (``ups``), for Frobenius part of its Gram matrix (``G``).  Rows are independent, so results do
 not depend on the number of threads.
 

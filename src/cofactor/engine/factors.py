@@ -21,7 +21,7 @@ from cofactor.engine.kernels.arguments import ROW_MULTIPLE
 from cofactor.engine.observations import Layout
 from cofactor.engine.threads import Threads, balanced_slices, even_slices
 
-NAMES: tuple[FactorName, ...] = ("samples", "features", "targets")
+FACTOR_NAMES: tuple[FactorName, ...] = ("samples", "features", "targets")
 
 DOUBLES_PER_LINE = 8
 """In a cache line."""
@@ -216,7 +216,7 @@ class Factors:
 
     def named(self) -> dict[FactorName, FloatArray]:
         """Return the factors that there are, by name."""
-        return {name: V for name, V in zip(NAMES, self.each(), strict=True) if V is not None}
+        return {name: V for name, V in zip(FACTOR_NAMES, self.each(), strict=True) if V is not None}
 
     def each(self) -> tuple[FloatArray, FloatArray, FloatArray | None]:
         return self.samples, self.features, self.targets
@@ -229,7 +229,7 @@ class Factors:
 
 
 def _compact(V: FloatArray) -> FloatArray:
-    # samples that lie on the workers of a cluster are no ndarray, and have no gaps
+    # samples that lie on the workers of a cluster are not an ndarray, and have no gaps
     gaps = isinstance(V, np.ndarray) and not V.flags.c_contiguous
     return np.ascontiguousarray(V) if gaps else V
 

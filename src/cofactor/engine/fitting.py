@@ -14,6 +14,7 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Improve, ObjectiveLike, Value
 from cofactor.engine.stopping import Stop, StoppingRule
 from cofactor.engine.threads import Threads
+from cofactor.errors import Parameter
 
 
 @dataclass(frozen=True)
@@ -137,11 +138,9 @@ def _check(rules: Sequence[StoppingRule], history: History) -> Stop | None:
 def _exhausted(max_iter: int, has_rules: bool) -> Stop:
     if not has_rules:
         return Stop(f"Completed all {max_iter} iterations (tol=0 disables early stopping).")
-    return Stop(
-        f"Stopped after max_iter={max_iter} iterations before reaching tol; "
-        "raise max_iter or tol to converge.",
-        worrying=True,
-    )
+    count = "1 iteration" if max_iter == 1 else f"{max_iter:,} iterations"
+    reason = f"Stopped after {count}, before the fit converged"
+    return Stop(reason, (("raise ", Parameter("max_iter")), Parameter("tol")), worrying=True)
 
 
 def _interrupted(history: History) -> Stop:

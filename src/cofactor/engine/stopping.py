@@ -6,20 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from cofactor.errors import Clause, ParameterWarning
+
 
 @dataclass(frozen=True)
 class Stop:
-    """The reason why a fit ended; ``message`` is one sentence for the user.
+    """The reason why a fit ended, and what to do about it.
 
     ``worrying=True`` makes it a warning.
     """
 
-    message: str
+    reason: Clause
+    remedies: tuple[Clause, ...] = ()
     converged: bool = False
     worrying: bool = False
 
     def __str__(self) -> str:
-        return self.message
+        return str(ParameterWarning(self.reason, [*self.remedies]))
 
 
 class StoppingRule(Protocol):

@@ -1,15 +1,16 @@
 """What the estimators share: one fit from input to fitted state, streams, and inference.
 
 ``Factorization._fit`` is the whole fit: read the input and encode y, set up an objective and a
-start (``setup``), minimise, estimate the head (``heads``), keep the state (``fitted``). ``tasks``
-holds what depends on the kind of y; ``supervised`` adds what estimators with targets have.
+start (``setup``), minimise, estimate the head (``heads``), keep the state (``fitted``).
+``classification_or_regression`` holds what depends on the kind of y, and ``supervised`` what
+estimators with targets add.
 """
 
 from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -33,15 +34,16 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import Fit, History, Hook, minimise
 from cofactor.engine.objective import Objective
 from cofactor.engine.threads import Threads
+from cofactor.errors import ParameterWarning
 from cofactor.estimators import validation
+from cofactor.estimators.cell_prediction import CellProblem, has_missing_cells
+from cofactor.estimators.classification_or_regression import Coding, Task
 from cofactor.estimators.executors import LocalExecutor, Recipe
 from cofactor.estimators.fitted import NOT_FINITE, Fitted, shown
 from cofactor.estimators.heads import pooled_head, refit_head
 from cofactor.estimators.inference import represent_samples
-from cofactor.estimators.missing_cells import CellProblem, has_missing_cells
 from cofactor.estimators.setup import SOLVERS, Input, Settings, Setup, set_up
 from cofactor.estimators.streaming import learn_batch
-from cofactor.estimators.tasks import Coding, Task
 from cofactor.estimators.units import moderate
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
@@ -53,8 +55,12 @@ from cofactor.targets.matrix import Targets
 LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
 
 
-class FitInterruptedWarning(UserWarning):
+class FitInterruptedWarning(ParameterWarning):
     """A fit was interrupted; the estimator holds the last complete iteration."""
+
+
+class NotConvergedWarning(ParameterWarning, ConvergenceWarning):
+    """A fit ended before it converged."""
 
 
 @contextmanager
@@ -88,12 +94,17 @@ class Factorization(
     """What y holds; None where there is no y."""
     _fitted: Fitted
 
-    components_ = shown("components")
-    representation_ = shown("representation")
-    history_ = shown("history")
-    n_iter_ = shown("n_iter")
-    n_samples_seen_ = shown("n_samples_seen")
-    stop_reason_ = shown("stop_reason")
+    components_ = shown("components", "Topics, of shape (n_components, n_features).")
+    representation_ = shown(
+        "representation",
+        "Training samples in terms of the topics, of shape (n_samples, n_components).",
+    )
+    history_ = shown("history", "The objective and its terms after each iteration.")
+    n_iter_ = shown("n_iter", "Number of iterations.")
+    n_samples_seen_ = shown(
+        "n_samples_seen", "Number of samples of a stream, counted with their weights."
+    )
+    stop_reason_ = shown("stop_reason", "Why the fit ended, in one sentence.")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -108,6 +119,21 @@ class Factorization(
     def completed(self) -> Fitted:
         """Return the state after computing what is put off until it is needed."""
         return self.fitted
+
+    def _put_off(self) -> set[str]:
+        """Return the attributes whose first use computes something."""
+        return set()
+
+    def __dir__(self) -> list[str]:
+        """List what is there, without computing it: displays ask for every attribute."""
+        put_off = self._put_off()
+        return [n for n in object.__dir__(self) if n not in put_off and hasattr(self, n)]
+
+    def _settle(self, before: Fitted, after: Fitted) -> Fitted:
+        """Keep what was put off, unless another thread has brought a newer state."""
+        if self._fitted is before:
+            self._fitted = after
+        return after
 
     def with_fitted(self, fitted: Fitted) -> Self:
         """Return a copy of the estimator with another state; ``n_components`` follows it."""
@@ -140,7 +166,7 @@ class Factorization(
         """Fit with the linear models of an earlier fit, where samples and targets are the same.
 
         They do not depend on the topics, so fits that differ in their topics can share them. Where
-        samples or targets differ, they are fitted anew. The result is that of ``fit``.
+        samples or targets differ, they are fitted again. The result is that of ``fit``.
         """
         y = None if self._task is None else y
         self._fit(X, y, None, None, target_weights, side=side, earlier=earlier.fitted)
@@ -191,9 +217,12 @@ class Factorization(
                 hooks = [CallbackHook(self, state, setup.last_objective, X, y)]
             fit = self._minimise(settings, given, setup, hooks, threads)
             self._fitted = self._state_without_head(settings, given, setup, fit)
-            self._complete(partial(state, fit.factors, fit.history))
+            if fit.stop.worrying:
+                kind = FitInterruptedWarning if fit.interrupted else NotConvergedWarning
+                warn(kind(fit.stop.reason, [*fit.stop.remedies]))
+            self._add_head(partial(state, fit.factors, fit.history))
             for hook in hooks:
-                hook.close(fit.factors, fit.history)
+                hook.close(self._fitted)
 
     def _read(
         self,
@@ -263,10 +292,7 @@ class Factorization(
     def _state_without_head(
         self, settings: Settings, given: Input, setup: Setup, fit: Fit
     ) -> Fitted:
-        """Return the state of the joint fit, and warn if it did not end well."""
-        if fit.stop.worrying:
-            kind = FitInterruptedWarning if fit.interrupted else ConvergenceWarning
-            warn(str(fit.stop), kind)
+        """Return the state of the joint fit."""
         return Fitted.of(
             fit.factors,
             fit.history,
@@ -322,11 +348,11 @@ class Factorization(
             factors, history, setup.units, setup.supervision, setup.constant, given.coding, **parts
         )
 
-    def _complete(self, state: Any) -> None:
+    def _add_head(self, state: Callable[[], Fitted]) -> None:
         """Add the head to the state; an interruption leaves that of the joint fit."""
         joint = self._fitted
         try:
-            found: Fitted = state()
+            found = state()
         except KeyboardInterrupt:
             message = "Interrupted after the last iteration: the head is that of the joint fit."
             self._fitted = replace(joint, stop_reason=f"{joint.stop_reason} {message}")
@@ -383,7 +409,9 @@ class Factorization(
         >>> NMF(1, random_state=0).fit(X).transform(X).shape
         (3, 1)
         """
-        return self._represent(X, data_weights)  # always an array, whatever set_output asks for
+        return self._represent(
+            X, data_weights
+        )  # always an array, even if set_output asks for frames
 
     def _represent(self, X: Any, data_weights: Any = None) -> FloatArray:
         """Represent new samples, those of RowBlocks block by block."""

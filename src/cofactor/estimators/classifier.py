@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
+from cofactor.estimators.classification_or_regression import Classification
 from cofactor.estimators.fitted import shown
 from cofactor.estimators.supervised import Supervised
-from cofactor.estimators.tasks import Classification
 from cofactor.linear.pool import ExpectedCoverage
 from cofactor.targets.classes import BALANCED
 from cofactor.targets.reading import labelled_mask, read_cells, readable
 
-TINY = 1e-12
+MIN_PROBABILITY = 1e-12
 """Smallest distance of a label's probability from 0 and 1."""
 
 
@@ -67,7 +67,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         the λ of maximum likelihood.
     supervision : float or "auto", default="auto"
         λ, the weight of the target term. "auto" makes both terms cost the same for a model that
-        knows only column means, whatever the scale of X and the share of labelled samples.
+        knows only column means, for any scale of X and any share of labelled samples.
     solver : {"auto", "cd", "mu", "mu-paper"}, default="auto"
         "cd" is safe coordinate descent, "mu" uses monotone multiplicative updates, "mu-paper" the
         literal updates of the paper. "auto" is "cd" where the losses allow it.
@@ -91,13 +91,13 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     head : {"pooled", "refit", "joint"}, default="pooled"
         What predicts. "pooled" adds the scores of linear models of the features, weighted by how
         they predict held-out labels, to those of the topics. "refit" predicts by
-        ``target_components_``, estimated anew after the fit on representations that have not seen
+        ``target_components_``, estimated again after the fit on representations that have not seen
         labels, because predictions start from such representations. (For exclusive classes the
         samples are scaled to equal mass first.) "joint" keeps that of the joint fit, as the paper
         does.
     exposure : {"total"}, optional
-        "total" makes the total of a sample a scale that says nothing about its classes, as the
-        depth to which a cell or a text was read: targets are compared with representations
+        "total" makes the total of a sample a scale that does not depend on its classes, such as the
+        depth to which a cell was sequenced: targets are compared with representations
         divided by the total. Without it, topics of one class tell short samples from long ones
         if totals differ much and there are more topics than classes. It needs all cells of X, and
         ``head="pooled"`` unless the classes exclude each other.
@@ -107,7 +107,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         classes to weights; a class that it lacks has weight 1, and weight 0 hides the labels of a
         class. Fit and head follow: rare classes are predicted more often, and probabilities are
         those of data in which classes have these weights. Unlabelled samples are not weighted.
-        Several labels a sample cannot be weighted; ``partial_fit`` needs a dict.
+        Several labels per sample cannot be weighted; ``partial_fit`` needs a dict.
     n_jobs : int, optional
         Number of threads; the result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
@@ -128,9 +128,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     supervision_ : float
         λ that the fit used.
     expected_score_ : ExpectedScore or None
-        With ``head="pooled"``: the accuracy (micro-F1 for several labels a sample) to expect on new
-        samples like these, and its interval, from held-out labels. None if no class has two labels.
-        It counts every held-out label alike, whatever ``class_weight`` says.
+        With ``head="pooled"``: the accuracy (micro-F1 for several labels per sample) to expect on
+        new samples like these, and its interval, from held-out labels. None if no class has two
+        labels. It counts every held-out label alike, without ``class_weight``.
     n_iter_ : int
         Number of iterations.
     stop_reason_ : str
@@ -153,7 +153,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     }
     _task = Classification()
 
-    classes_ = shown("classes")
+    classes_ = shown("classes", "The classes, in the order of the columns.")
 
     def __init__(
         self,
@@ -239,7 +239,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         if self.pooled_head is not None:
             return self.pooled_head.probabilities(scores)
         if self.coding.kind == "multilabel":
-            return np.clip(scores, TINY, 1.0 - TINY)
+            return np.clip(scores, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
         total = scores.sum(axis=1, keepdims=True)
         even = np.full(scores.shape, 1.0 / scores.shape[1])
         return np.divide(scores, total, out=even, where=total > 0)
@@ -250,10 +250,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     ) -> FloatArray:
         """Return the scores of the classes; for two classes, the lead of the second.
 
-        The class with the highest score is predicted. For several labels a sample, a label is
+        The class with the highest score is predicted. For several labels per sample, a label is
         predicted where its value is at least 0; this need not be where its probability is 0.5.
-        Models with another head than "pooled" lack this method. Parameters are those of
-        ``predict_proba``.
+        Only available with ``head="pooled"``. Parameters are those of ``predict_proba``.
 
         Returns
         -------
@@ -282,9 +281,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         side : array-like of shape (n_samples, n_dimensions), optional
             Further vectors of the samples, which a model fitted with them needs.
         abstain : float, default=0
-            Predict only what is at least so probable. Other classes are None, other cells of an
-            indicator NaN, as unlabelled ones are in ``fit``. ``expected_coverage`` says how many
-            predictions remain, and how many of them are right.
+            Predict only classes with at least this probability. Other classes are None, other cells
+            of an indicator NaN, as unlabelled ones are in ``fit``. ``expected_coverage`` says how
+            many predictions remain, and how many of them are right.
 
         Returns
         -------
@@ -320,8 +319,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         -------
         ExpectedCoverage or None
             The share of samples that get a prediction, and of these that are right, from held-out
-            labels. None if no label was held out: with another head than "pooled", for several
-            labels a sample, and if no class has two labels.
+            labels. None if no label was held out: without ``head="pooled"``, for several labels
+            per sample, and if no class has two labels.
 
         Examples
         --------

@@ -1,8 +1,8 @@
 """Fitted states with other topics: joined, dropped, replaced. No data are needed.
 
 A topic's part in a sample is counted by its *mass*: the representation times the sum of the topic's
-features. Masses add when topics are joined, and whatever a topic says of the targets is the mean of
-what its sources say, weighted by their mass in the training samples.
+features. Masses add when topics are joined, and a joined topic's target values are the mean of
+those of its sources, weighted by their mass in the training samples.
 """
 
 from __future__ import annotations
@@ -15,13 +15,7 @@ import numpy as np
 
 from cofactor._types import FloatArray
 from cofactor.estimators.fitted import Fitted
-
-TINY = 1e-300
-
-
-def masses(components: FloatArray) -> FloatArray:
-    """Return the sum of each topic's features."""
-    return np.maximum(components.sum(axis=1, dtype=np.float64), TINY)
+from cofactor.estimators.inference import masses
 
 
 def join_topics(fitted: Fitted, groups: Sequence[Sequence[int]]) -> Fitted:

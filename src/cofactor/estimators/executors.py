@@ -1,4 +1,4 @@
-"""Fits over row blocks: how each block becomes an objective of its own.
+"""Fits over row blocks: how each block becomes a separate objective.
 
 Start, λ and head are estimated on a sample of rows that fits in memory (on all rows if they fit);
 the iterations see every row.
@@ -106,9 +106,9 @@ class Recipe:
         classes."""
         if self.encode is None:
             return None
-        return self.completed(self.encode(block.y, block.X.shape[0]), shares)
+        return self.with_guesses(self.encode(block.y, block.X.shape[0]), shares)
 
-    def completed(self, targets: Targets, shares: FloatArray | None) -> Targets:
+    def with_guesses(self, targets: Targets, shares: FloatArray | None) -> Targets:
         """Return targets whose unlabelled rows are completed by their shares in the classes."""
         if shares is None or self.guess is None:
             return targets

@@ -1,8 +1,8 @@
 """`Fitted`: everything that a fit leaves, in the user's units.
 
-Estimators show its fields as attributes. Saving, loading, editing, updating and streaming are
-functions from one `Fitted` to another. To add a fitted value, add a field: its declaration says
-what a model folder calls it and what it may hold.
+Estimators show its fields as attributes. Loading, edits, updates and streams make a new `Fitted`;
+nothing changes one in place. To add a fitted value, add a field: its declaration says what a model
+folder calls it and what it may hold.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cofactor._fields import Sizes, array, checked, instance, number, unsaved
+from cofactor._fields import FieldSizes, SmallPickle, array, checked, instance, number, unsaved
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History
+from cofactor.estimators.cell_prediction import CellProblem, MissingCells
+from cofactor.estimators.classification_or_regression import Coding
 from cofactor.estimators.heads import LinearModels, PooledHead
-from cofactor.estimators.missing_cells import CellProblem, MissingCells
 from cofactor.estimators.reservoir import Reservoir
-from cofactor.estimators.tasks import Coding
 from cofactor.estimators.units import Units
 from cofactor.linear.pool import ExpectedScore
 from cofactor.targets.classes import ClassCoding
@@ -35,13 +35,13 @@ NOT_FINITE = (
 )
 
 
-def _history_fault(value: Any, sizes: Sizes) -> str | None:
+def _history_fault(value: Any, sizes: FieldSizes) -> str | None:
     good = isinstance(value, dict) and isinstance(value.get("objective"), list)
     return None if good else "is not a dict with a list of objectives"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fitted:
+class Fitted(SmallPickle):
     """The state of a fitted estimator.
 
     Parameters
@@ -86,12 +86,12 @@ class Fitted:
     history: dict[str, list[float]] = checked(_history_fault, name="history_")
     stop_reason: str = instance(str, name="stop_reason_", default="")
     units: Units = instance(Units, name="_units")
-    constant: float = number(float, int, name="_constant")
+    constant: float = number(float, int, finite=False, name="_constant")
     coding: Coding | None = instance(ClassCoding, ValueCoding, name="_coding", default=None)
     target_components: FloatArray | None = array(
         "r", "k", low=0, name="target_components_", default=None
     )
-    supervision: float | None = number(low=0, name="supervision_", default=None)
+    supervision: float | None = number(low=0, finite=False, name="supervision_", default=None)
     head: PooledHead | None = instance(PooledHead, name="_head", default=None)
     expected_score: ExpectedScore | None = instance(
         ExpectedScore, name="expected_score_", default=None
@@ -99,7 +99,7 @@ class Fitted:
     reservoir: Reservoir | None = instance(Reservoir, name="_reservoir", default=None)
     cells: MissingCells | None = instance(MissingCells, name="cells_", default=None)
     cell_problem: CellProblem | None = unsaved()
-    linear_models: LinearModels | None = unsaved()
+    linear_models: LinearModels | None = unsaved(pickled=False)
     stream: Stream | None = unsaved()
 
     @classmethod
@@ -166,11 +166,15 @@ class Fitted:
         outside = Factors(self.representation, self.components.T, None if B is None else B.T)
         return self.units.factors(outside, -1)
 
-    def fault(self, sizes: Sizes) -> str | None:
+    def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         width = 0 if self.coding is None else self.coding.n_targets
         if self.coding is not None and width != sizes.setdefault("k", width):
             return f"_coding has {width} targets in place of {sizes['k']}"
+        if self.coding is None:
+            supervised = (self.target_components, self.supervision, self.head, self.reservoir)
+            if any(part is not None for part in (*supervised, self.expected_score)):
+                return "it has targets, but no _coding"
         if (self.supervision is None) != (self.target_components is None):
             return "supervision_ and target_components_ disagree"
         if self.awaits_head:
@@ -179,19 +183,19 @@ class Fitted:
             return "_reservoir has a negative entry in targets"
         return None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a pickle holds: not the linear models, which a refit can fit again."""
-        return {**self.__dict__, "linear_models": None}
 
+def shown(name: str, doc: str) -> Any:
+    """Return a property of models that shows a field of their state, if it has a value."""
 
-def shown(name: str) -> Any:
-    """Return a property of estimators that shows a field of their state, where it has a value."""
-
-    def show(estimator: Any) -> Any:
-        value = getattr(getattr(estimator, "_fitted", None), name, None)
+    def show(model: Any) -> Any:
+        value = getattr(getattr(model, "_fitted", None), name, None)
         if value is None:
-            kind = type(estimator).__name__
-            raise AttributeError(f"{kind!r} object has no attribute '{name}_' (yet).")
+            raise AttributeError(f"This {type(model).__name__} has no {name}_: {_why(model)}.")
         return value
 
-    return property(show, doc=f"See the attributes of the class: ``{name}_``.")
+    return property(show, doc=doc)
+
+
+def _why(model: Any) -> str:
+    fitted = hasattr(model, "_fitted")
+    return "its fit did not leave one" if fitted else "it is not fitted"

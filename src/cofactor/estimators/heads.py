@@ -18,14 +18,14 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import softmax
 
-from cofactor._fields import Sizes, array, checked, instance, number
+from cofactor._fields import FieldSizes, array, checked, instance, number
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations, observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.exposure import totals
-from cofactor.estimators.inference import represent, solve_rows, topic_shares
+from cofactor.estimators.inference import masses, represent, solve_rows, topic_shares
 from cofactor.estimators.units import exponent_of, shift, unit_weights
 from cofactor.linear.calibration import ProbabilityCurve
 from cofactor.linear.folds import distinct_rows
@@ -38,15 +38,15 @@ from cofactor.targets.matrix import Targets
 
 TOPIC_WEIGHT = 0.1
 """Weight of the topics' part in the scores of classes."""
-RARE = 0.02
+CLASS_SHARE_SMOOTHING = 0.02
 """Added to the share of each class in a topic, so that its logarithm stays moderate."""
-SOME = 300
+MEASURED_SAMPLES = 300
 """Number of samples that show how far samples go towards the scores of their topics."""
 ABSENT_SHARE = 0.1
-"""A head goes on while a stream lacks targets that have more than this share of its labels."""
+"""Keep the earlier head while the stream lacks targets with more than this share of its labels."""
 USUAL_LABELS = 500
-"""Number of labels that a head is thought to know if it does not say."""
-ABSENT = -1e3
+"""Assumed number of labels behind a head that does not record it."""
+ABSENT_CLASS_SCORE = -1e3
 """Score of a class without a labelled sample of positive weight."""
 
 
@@ -58,7 +58,7 @@ def refit_head(
     *,
     equal_mass: bool,
 ) -> FloatArray:
-    """Estimate B anew on representations that have not seen the labels.
+    """Estimate B again on representations that have not seen the labels.
 
     Prediction sees such representations only. With ``equal_mass`` every sample gets the mean mass
     first. Fixed entries stay.
@@ -110,7 +110,7 @@ def with_mean_mass(S: FloatArray, A: FloatArray, counts: FloatArray | None) -> F
     return np.ascontiguousarray(S * scale[:, None], dtype=S.dtype)
 
 
-def _half_width_fault(value: Any, sizes: Sizes) -> str | None:
+def _half_width_fault(value: Any, sizes: FieldSizes) -> str | None:
     """Half widths may be infinite, where no value was held out."""
     good = isinstance(value, np.ndarray) and value.shape == (sizes.get("k", len(value)),)
     return None if good and bool((value >= 0).all()) else "is not an array of widths"
@@ -135,7 +135,7 @@ class PooledHead:
     size_mean, size_sd : float
         Mean and standard deviation of the logarithm of the samples' totals.
     thresholds : array (k,) or None
-        A sample has a label if its score is at least this; for several labels a sample.
+        A sample has a label if its score is at least this; for several labels per sample.
     curve : array (3,) or None
         How such scores become probabilities, see `cofactor.linear.calibration.ProbabilityCurve`.
     half_width : array (k,) or None
@@ -174,7 +174,7 @@ class PooledHead:
     side: SideView | None = instance(SideView, default=None)
     side_weights: FloatArray | None = array("d", "k", default=None)
 
-    def fault(self, sizes: Sizes) -> str | None:
+    def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         both = (self.side is None) == (self.side_weights is None)
         return None if both else "side and side_weights need each other"
@@ -185,8 +185,7 @@ class PooledHead:
 
     def feature_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return what the features of each topic alone say."""
-        mass = components.sum(axis=1, keepdims=True, dtype=np.float64)
-        rows = np.asarray(components / np.maximum(mass, 1e-300))
+        rows = np.asarray(components / masses(components)[:, None])
         if self.view.mean is not None:  # a standardised sample of mean mass
             rows = rows * self.view.mean.sum()
         return row_products(
@@ -250,7 +249,7 @@ class ModelRequest(NamedTuple):
     kind: str
     """What the targets hold: "classes", "sets" of labels, or "numbers"."""
     head: bool
-    """Whether the head predicts by them."""
+    """Whether the head predicts with them."""
     guesses: bool
     """Whether they guess the labels of unlabelled samples."""
     rank: int
@@ -270,7 +269,7 @@ class LinearModels(NamedTuple):
     present : array (c, k) or None
         The pool's classes as rows of targets.
     tags : tuple or None
-        The pooled head of several labels a sample, if it is needed, and its expected score.
+        The pooled head of several labels per sample, if it is needed, and its expected score.
     key : str
         Digest of what the models depend on; "" if nobody will use them again.
     """
@@ -407,7 +406,7 @@ def _with_reach(
     counts = np.ones(n) if objective.sample_weight is None else objective.sample_weight
     V = head.view.of(data)
     found = distinct_rows(V, np.zeros((n, 1)), np.zeros(n, dtype=bool), counts)
-    rows, weights = found.rows[:SOME], found.weights[:SOME, None]
+    rows, weights = found.rows[:MEASURED_SAMPLES], found.weights[:MEASURED_SAMPLES, None]
     own = row_products(V[rows], head.weights, threads)
     S, A = _without_labels(objective, factors, rows, threads), factors.features.T
     shares = topic_shares(np.asarray(S, dtype=np.float64), A)
@@ -427,7 +426,7 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
     """
     topics = topic_log_shares(A, B, present)
     topics = TOPIC_WEIGHT * (topics - topics.mean(axis=1, keepdims=True))
-    absent = np.where(present.any(axis=0), 0.0, ABSENT)
+    absent = np.where(present.any(axis=0), 0.0, ABSENT_CLASS_SCORE)
     weights, base = pool.model
     weights, base = weights - weights.mean(axis=1, keepdims=True), base - base.mean()
     side = pool.side_weights
@@ -449,9 +448,9 @@ def topic_log_shares(A: FloatArray, B: FloatArray, present: FloatArray) -> Float
 
     ``present`` (c, k) are the classes among the columns of the targets.
     """
-    shares = B.T / np.maximum(A.sum(axis=0, dtype=np.float64), 1e-300)[:, None]
+    shares = B.T / masses(A.T)[:, None]
     shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-    return np.asarray(np.log(shares @ present.T + RARE))
+    return np.asarray(np.log(shares @ present.T + CLASS_SHARE_SMOOTHING))
 
 
 def tag_head(
@@ -462,7 +461,7 @@ def tag_head(
     rank: int,
     threads: Threads,
 ) -> tuple[PooledHead, ExpectedScore | None]:
-    """Fit the head of several labels a sample; topics add nothing to it."""
+    """Fit the head of several labels per sample; topics add nothing to it."""
     view, rows, V, weights = _labelled_view(data, counts, targets, exponent)
     Y = targets.values[rows]
     Y = csr_array(Y) if issparse(Y) else csr_array(np.asarray(Y))

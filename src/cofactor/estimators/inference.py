@@ -71,7 +71,7 @@ def represent_samples(
     A = np.ascontiguousarray(shift(components.T, -units.data), dtype=data.dtype)
     data, weights = unit_observations(data, literal=True)  # extreme ones only
     penalty = None if prior is None else units.for_new_samples(weights).penalty("samples", prior)
-    # Without a prior each row has a scale of its own, if the loss has none.
+    # Without a prior each row has a separate scale, if the loss does not depend on scales.
     fixed = penalty is not None or not loss.homogeneous
     e = np.full(data.shape[0], units.data) if fixed else row_exponents(data)
     S = represent(data.scaled_rows(e), A, loss, penalty, threads)
@@ -91,6 +91,11 @@ def row_exponents(observations: Observations) -> IntArray:
     largest = np.zeros(observations.shape[0])
     np.maximum.at(largest, layout.row_numbers(), values)
     return np.where(largest > 0, np.frexp(largest)[1], 0)
+
+
+def masses(components: FloatArray) -> FloatArray:
+    """Return the sum of each topic's features, at least 1e-300."""
+    return np.maximum(components.sum(axis=1, dtype=np.float64), 1e-300)
 
 
 def topic_shares(S: FloatArray, components: FloatArray) -> FloatArray:

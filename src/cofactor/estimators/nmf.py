@@ -12,8 +12,8 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.base import Factorization
+from cofactor.estimators.cell_prediction import MissingCells, fit_missing_cells, products
 from cofactor.estimators.fitted import Fitted
-from cofactor.estimators.missing_cells import MissingCells, fit_missing_cells, products
 
 
 class NMF(Factorization):
@@ -215,7 +215,7 @@ class NMF(Factorization):
         if fitted.cell_problem is not None:
             with Threads(self.n_jobs) as threads:
                 cells = fit_missing_cells(fitted.cell_problem, threads)
-            self._fitted = fitted = replace(fitted, cells=cells, cell_problem=None)
+            fitted = self._settle(fitted, replace(fitted, cells=cells, cell_problem=None))
         return fitted
 
     @property
@@ -224,6 +224,10 @@ class NMF(Factorization):
         if (cells := self.completed().cells) is None:
             raise AttributeError("cells_ needs a fit on data with missing cells, without priors.")
         return cells
+
+    def _put_off(self) -> set[str]:
+        fitted: Fitted | None = getattr(self, "_fitted", None)
+        return {"cells_"} if fitted is not None and fitted.cell_problem is not None else set()
 
     def predict_cells(self, rows: Any, columns: Any) -> FloatArray:
         """Predict cells of the training data, such as missing ratings.

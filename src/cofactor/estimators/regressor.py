@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
+from cofactor.estimators.classification_or_regression import Regression
 from cofactor.estimators.supervised import Supervised
-from cofactor.estimators.tasks import Regression
 from cofactor.targets.reading import read_numbers, readable, tall
 
 
@@ -21,7 +21,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     numbers.
 
     Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` is
-    shifted by its minimum, and predictions are shifted back; with another head than "pooled" and
+    shifted by its minimum, and predictions are shifted back; with other heads than "pooled" and
     with RowBlocks only if it has negative values. Later batches of a stream may have lower values:
     topics see the minimum in their place, the pooled head sees them as they are.
 
@@ -134,8 +134,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     def predict_interval(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return bounds that nine of ten new values lie between, from held-out errors.
 
-        Models with another head than "pooled" lack this method. Parameters are those of
-        ``predict``.
+        Only available with ``head="pooled"``. Parameters are those of ``predict``.
 
         Returns
         -------

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
 
-from cofactor._fields import Sizes
+from cofactor._fields import FieldSizes
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.observations import stack as stack_rows
@@ -77,7 +77,7 @@ class Reservoir:
     mass: FloatArray
     labels: FloatArray
 
-    def fault(self, sizes: Sizes) -> str | None:
+    def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         rows = joined(self.parts)
         width, k = rows.data.shape[1], rows.targets.n_targets
@@ -117,8 +117,8 @@ class Reservoir:
             mass=self.mass + mass,
             labels=self.labels + labels.sum(axis=0),
         )
-        room = sum(int(part.cells().sum()) for part in after.parts) <= TRIM_ABOVE * SAMPLE_CELLS
-        return after if room and len(after.parts) <= MAX_PARTS else after.trimmed()
+        fits = sum(int(part.cells().sum()) for part in after.parts) <= TRIM_ABOVE * SAMPLE_CELLS
+        return after if fits and len(after.parts) <= MAX_PARTS else after.trimmed()
 
     def _among_first(self, labels: FloatArray, known: BoolArray) -> BoolArray:
         """Return which rows are among the first of one of their classes."""

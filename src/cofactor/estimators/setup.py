@@ -29,9 +29,9 @@ from cofactor.engine.solvers import (
 from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
+from cofactor.estimators.classification_or_regression import Coding, Task, counted_groups
 from cofactor.estimators.exposure import exposed, exposures, mean_total
 from cofactor.estimators.heads import LinearModels, ModelRequest, fit_linear_models
-from cofactor.estimators.tasks import Coding, Task, counted_groups
 from cofactor.estimators.units import (
     Units,
     clipped,
@@ -129,7 +129,7 @@ class Settings:
 
     @property
     def refits(self) -> bool:
-        """Whether predictions come from a head that is estimated anew after the joint fit."""
+        """Whether predictions come from a head that is estimated again after the joint fit."""
         return self.head != "joint"
 
     def solver_name(self, objective: Objective) -> str:

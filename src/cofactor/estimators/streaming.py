@@ -21,12 +21,12 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.observations import stack as stack_rows
 from cofactor.engine.solvers.online import Past, absorb
 from cofactor.engine.threads import Threads
+from cofactor.estimators.classification_or_regression import Task, counted_groups
 from cofactor.estimators.executors import Recipe
 from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import ModelRequest, fit_linear_models, pooled_head, refit_head
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.setup import Input, Settings, set_up
-from cofactor.estimators.tasks import Task, counted_groups
 from cofactor.estimators.units import unit_weights
 from cofactor.estimators.validation import as_fixed, as_penalties
 from cofactor.linear.guess import Classes, Counted, as_numbers, counted_guess
@@ -97,7 +97,7 @@ class Stream:
         self.keep(batch, threads)
         self._admit(batch)
         shares = self._shares(threads)
-        targets = self._completed(batch, None if shares is None else shares[-1])
+        targets = self._with_guesses(batch, None if shares is None else shares[-1])
         objective = self.recipe.objective_of(batch.data, targets)
         return replace(objective, sample_weight=batch.counts)
 
@@ -150,8 +150,8 @@ class Stream:
             [np.ones(k.data.shape[0]) if k.counts is None else k.counts for k in self.window]
         )
 
-    def _completed(self, batch: Batch, shares: FloatArray | None) -> Targets | None:
-        return None if batch.targets is None else self.recipe.completed(batch.targets, shares)
+    def _with_guesses(self, batch: Batch, shares: FloatArray | None) -> Targets | None:
+        return None if batch.targets is None else self.recipe.with_guesses(batch.targets, shares)
 
     def settle(self, objective: Objective, solver: Any, threads: Threads) -> None:
         """Improve the samples of a new batch before their statistics count."""
@@ -171,10 +171,10 @@ class Stream:
         self.history.record(state.value)
 
     def head(self, *, equal_mass: bool, threads: Threads) -> FloatArray:
-        """Return the target factor that is estimated anew on the window, see `refit_head`."""
+        """Return the target factor that is estimated again on the window, see `refit_head`."""
         shares = self._shares(threads) or [None] * len(self.window)
-        completed = map(self._completed, self.window, shares)
-        targets = stack([part for part in completed if part is not None])
+        parts = map(self._with_guesses, self.window, shares)
+        targets = stack([part for part in parts if part is not None])
         data = stack_rows([kept.data for kept in self.window])
         objective = replace(self.recipe.objective_of(data, targets), sample_weight=self._counts())
         return refit_head(objective, self.factors, targets.labelled, threads, equal_mass=equal_mass)

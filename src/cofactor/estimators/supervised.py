@@ -19,11 +19,12 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.base import LOSS, Factorization, blocks_of
+from cofactor.estimators.classification_or_regression import Coding, Task
 from cofactor.estimators.fitted import Fitted, shown
 from cofactor.estimators.heads import PooledHead
+from cofactor.estimators.inference import masses
 from cofactor.estimators.setup import Settings
 from cofactor.estimators.streaming import with_stream_head
-from cofactor.estimators.tasks import Coding, Task
 from cofactor.estimators.units import unit_observations
 from cofactor.linear.pool import ExpectedScore
 from cofactor.outofcore import RowBlocks
@@ -42,8 +43,10 @@ class Supervised(Factorization):
     }
     _task: ClassVar[Task]
 
-    target_components_ = shown("target_components")
-    supervision_ = shown("supervision")
+    target_components_ = shown(
+        "target_components", "Targets of the topics, of shape (n_components, n_targets)."
+    )
+    supervision_ = shown("supervision", "λ that the fit used.")
 
     def __init__(
         self,
@@ -134,11 +137,11 @@ class Supervised(Factorization):
         their influence decays. Unlabelled samples get guesses from all labels seen so far. One
         batch is one iteration of ``fit``; ``representation_`` is that of the last batch.
 
-        With ``head="pooled"`` the stream keeps labelled samples and, where room is left, an even
+        With ``head="pooled"`` the stream keeps labelled samples and, as far as they fit, an even
         sample of the others, together up to 2**21 stored cells (about 25 MB). The head is fitted on
         them at its first use after a batch, so predicting after every batch is slow. If a ``fit``
-        came before, or a saved model was loaded, that model's head goes on until the stream has
-        seen as many labels as it, and one of each of its classes.
+        came before, or a saved model was loaded, that model's head stays in use until the
+        stream has seen as many labels as that model, and one of each of its classes.
 
         Parameters
         ----------
@@ -240,9 +243,14 @@ class Supervised(Factorization):
         fitted = self.fitted
         if fitted.awaits_head:
             with Threads(self.n_jobs) as threads:
-                fitted = with_stream_head(fitted, Settings.of(self), self._task, threads)
-            self._fitted = fitted
+                complete = with_stream_head(fitted, Settings.of(self), self._task, threads)
+            fitted = self._settle(fitted, complete)
         return fitted
+
+    def _put_off(self) -> set[str]:
+        fitted: Fitted | None = getattr(self, "_fitted", None)
+        waits = fitted is not None and fitted.awaits_head
+        return {"expected_score_", "pooled_head"} if waits else set()
 
     @property
     def coding(self) -> Any:
@@ -349,11 +357,10 @@ class Supervised(Factorization):
         Returns
         -------
         ndarray of shape (n_components, n_targets)
-            With another head than "pooled", fitted targets of a sample of mass one.
+            Without ``head="pooled"``, fitted targets of a sample of mass one.
         """
         if self.pooled_head is None:
-            mass = self.components_.sum(axis=1, keepdims=True, dtype=np.float64)
-            return np.asarray(self.target_components_ / np.maximum(mass, 1e-300))
+            return np.asarray(self.target_components_ / masses(self.components_)[:, None])
         with Threads(self.n_jobs) as threads:
             return self.pooled_head.topic_scores(self.components_, threads)
 

@@ -20,10 +20,10 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
-from cofactor.estimators.edits import masses, without_data
+from cofactor.estimators.edits import without_data
 from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import TOPIC_WEIGHT, PooledHead, topic_log_shares, with_mean_mass
-from cofactor.estimators.inference import solve_rows, topic_shares
+from cofactor.estimators.inference import masses, solve_rows, topic_shares
 from cofactor.estimators.validation import as_divergence
 from cofactor.linear.corrections import ScoredRows, correct_scores
 from cofactor.linear.views import Matrix, row_products
@@ -37,7 +37,7 @@ USUAL_LENGTH = 0.3
 """That length if nobody has measured how hard real samples are."""
 MAX_DRAWN_SAMPLES = 6000
 """Maximum number of samples that are drawn from memory."""
-BARELY = 1e-6
+MIN_RELATIVE_START = 1e-6
 """Entries of the targets start at least here, relative to their mean, so that they can grow."""
 
 
@@ -56,8 +56,8 @@ def widen(fitted: Fitted, components: FloatArray, representation: FloatArray) ->
 
     Notes
     -----
-    The earlier samples have nothing of the new topics. A new feature says nothing about the
-    targets. A new topic says of them what the earlier samples say on average.
+    The earlier samples have nothing of the new topics. A new feature does not
+    change the targets. A new topic predicts the average of the earlier samples.
     """
     r, m = fitted.components.shape
     before = np.pad(fitted.representation, ((0, 0), (0, len(components) - r)))
@@ -178,7 +178,7 @@ def _targets(
     A = estimator.components_
     samples = with_mean_mass(np.vstack([S, further.S]).astype(np.float64), A.T, counts)
     old = _padded(estimator.target_components_, Y.shape[1]).T.astype(np.float64)
-    start = np.ascontiguousarray(np.maximum(old, 1e-3 * old.mean() + BARELY))
+    start = np.ascontiguousarray(np.maximum(old, 1e-3 * old.mean() + MIN_RELATIVE_START))
     loss = as_divergence("target_loss", estimator.target_loss)
     objective = Objective(
         (Term("target", "targets", observe(Y), loss),), {}, counts, free=("targets",)
@@ -378,7 +378,7 @@ def draw_samples(
     A : array (r, m)
         Topics.
     like : sparse or dense matrix (·, m)
-        Samples at hand; they tell how large one feature of a sample is.
+        Samples that show how large one feature of a sample is.
     length : float
         Number of features of a drawn sample, relative to a sample of its size. Shorter ones are
         harder to tell apart.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 
 from cofactor._types import BoolArray, FactorName, FloatArray, IntArray
 from cofactor.divergences import DIVERGENCES, Divergence
-from cofactor.engine.factors import NAMES, Factors
+from cofactor.engine.factors import FACTOR_NAMES, Factors
 from cofactor.engine.observations import Observations, observe
 from cofactor.errors import Parameter, ParameterError
 from cofactor.noise import Noise
@@ -43,7 +43,7 @@ def check_numbers(name: str, values: Any) -> Any:
     try:
         array = values if sp.issparse(values) else np.asarray(values)
     except ValueError:
-        if hasattr(values, "__array__"):  # not a list of lists: the object has an error of its own
+        if hasattr(values, "__array__"):  # not a list of lists: the object raises its own error
             raise
         raise ValueError(f"{name} has rows of different lengths; make them equal.") from None
     if array.dtype.kind == "c":
@@ -311,7 +311,7 @@ def as_penalties(
     priors: Any, shapes: Shapes | None = None, targeted: bool = True
 ) -> dict[FactorName, Penalty]:
     """Return the sum of the priors on each factor; ``shapes`` are those of the factors present."""
-    known = NAMES if targeted else NAMES[:2]
+    known = FACTOR_NAMES if targeted else FACTOR_NAMES[:2]
     penalties: dict[FactorName, Penalty] = {}
     for name, given in (priors or {}).items():
         if name not in known:
@@ -353,7 +353,7 @@ def as_fixed(fixed: Any, shapes: Shapes, init: Any) -> dict[FactorName, BoolArra
         )
     masks: dict[FactorName, BoolArray] = {}
     for name, given in (fixed or {}).items():
-        if name not in NAMES[1:]:
+        if name not in FACTOR_NAMES[1:]:
             raise ValueError(f"fixed has the key {name!r}; use 'features' or 'targets'.")
         if name in shapes:
             masks[name] = _as_mask(f"fixed[{name!r}]", given, shapes[name])
@@ -382,9 +382,9 @@ def check_factors(
         shapes = [(0, init.rank), *shapes[1:]]
     arrays = [
         None if shape is None else _check_factor(f"init.{name}", given, shape, dtype)
-        for name, given, shape in zip(NAMES, init.each(), shapes, strict=True)
+        for name, given, shape in zip(FACTOR_NAMES, init.each(), shapes, strict=True)
     ]
-    for name, array in zip(NAMES, arrays, strict=True):
+    for name, array in zip(FACTOR_NAMES, arrays, strict=True):
         if array is not None and array.size and not array.any():
             raise ValueError(
                 f"init.{name} is zero everywhere, and updates cannot leave that; pass positive "
@@ -419,7 +419,7 @@ def _check_factor(
 
 
 def check_exposure(estimator: Any, kind: str, data: Observations) -> None:
-    """Refuse ``exposure="total"`` where a total is no scale, or predictions would depend on it.
+    """Refuse ``exposure="total"`` where a total is not a scale, or predictions would depend on it.
 
     ``kind`` is what the estimator predicts.
     """

@@ -26,14 +26,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cofactor.io.errors import InputError
+from cofactor.errors import ParameterError
 
 PAPER_EXPERIMENTS = ("synthetic", "newsgroups")
 EXPERIMENTS = (*PAPER_EXPERIMENTS, "reuters", "ratings")
-SOLVERS = ("auto", "cd", "mu", "mu-paper")
+SOLVER_NAMES = ("auto", "cd", "mu", "mu-paper")
 
 
-class MissingData(InputError):
+class MissingData(ParameterError):
     """A file that an experiment needs does not exist; the message says where to put it."""
 
 
@@ -52,7 +52,7 @@ class Options:
     seed : int
         Random seed of data, splits and starts.
     quick : bool
-        Use small made-up data and few iterations, to check that everything works.
+        Use small synthetic data and few iterations, to check that everything works.
     solver : str
         Solver of the synthetic experiment.
     iterations : int, optional

@@ -51,13 +51,13 @@ SUBPACKAGES = {
 BACKGROUND = {"": ("numpy",)}
 """Not a class: documents that a class shares with these modules are left out."""
 
-MIN_WORDS = 20
+MIN_DOCSTRING_WORDS = 20
 """Shorter documents do not show their subject."""
 
 MAX_REPEATS = 10
 """A paragraph found in more documents than this is boilerplate."""
 
-_NOISE = [
+_MARKUP = [
     re.compile(pattern, re.MULTILINE | re.IGNORECASE)
     for pattern in (
         r"^ *>>>.*(?:\n(?! *$).*)*",  # an example up to the next blank line: code and its output
@@ -70,7 +70,7 @@ _NOISE = [
 ]
 
 
-class Document(NamedTuple):
+class Docstring(NamedTuple):
     """One docstring: its qualified name, its class and its text."""
 
     name: str
@@ -110,13 +110,13 @@ def docstring_corpus() -> Docstrings:
     )
 
 
-def _docstrings() -> Iterator[Document]:
+def _docstrings() -> Iterator[Docstring]:
     for label, modules in (SUBPACKAGES | BACKGROUND).items():
         for module in modules:
             for name, thing in _public_callables(module):
                 docstring = _attribute(thing, "__doc__")
                 if isinstance(docstring, str):
-                    yield Document(name, label, _without_noise(inspect.cleandoc(docstring)))
+                    yield Docstring(name, label, _without_noise(inspect.cleandoc(docstring)))
 
 
 def _public_callables(module_name: str) -> Iterator[tuple[str, Any]]:
@@ -164,12 +164,12 @@ def _subpackage(cls: type) -> list[str]:
 
 
 def _without_noise(text: str) -> str:
-    for pattern in _NOISE:
+    for pattern in _MARKUP:
         text = pattern.sub("", text)
     return text
 
 
-def _without_boilerplate(documents: Iterable[Document]) -> list[Document]:
+def _without_boilerplate(documents: Iterable[Docstring]) -> list[Docstring]:
     """Remove paragraphs that many documents repeat."""
     split = [(document, re.split(r"\n\s*\n", document.text)) for document in documents]
     repeats = Counter(part for parts in {tuple(parts) for _, parts in split} for part in set(parts))
@@ -179,9 +179,9 @@ def _without_boilerplate(documents: Iterable[Document]) -> list[Document]:
     ]
 
 
-def _unambiguous(documents: Iterable[Document]) -> list[Document]:
+def _unambiguous(documents: Iterable[Docstring]) -> list[Docstring]:
     """Keep the texts that are long enough and found in one class only, each once."""
-    firsts: dict[str, Document] = {}
+    firsts: dict[str, Docstring] = {}
     ambiguous = set()
     for document in documents:
         first = firsts.setdefault(document.text, document)
@@ -192,5 +192,5 @@ def _unambiguous(documents: Iterable[Document]) -> list[Document]:
         for text, document in firsts.items()
         if text not in ambiguous
         and document.label in SUBPACKAGES
-        and len(text.split()) >= MIN_WORDS
+        and len(text.split()) >= MIN_DOCSTRING_WORDS
     ]

@@ -21,9 +21,10 @@ from scipy import sparse as sp
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
 from cofactor._types import FloatArray
+from cofactor.errors import Parameter, ParameterError
 from cofactor.experiments import MissingData, Options
 from cofactor.experiments.run import ExperimentData, Run
-from cofactor.experiments.trials import Function, Result
+from cofactor.experiments.trials import Function, TrialResult
 from cofactor.io.errors import InputError, at
 from cofactor.io.tables.sources import check_plain_file, open_records
 
@@ -55,7 +56,7 @@ def find_stop_words(file: Path | None, data_home: Path | None) -> StopWords:
     except (ImportError, LookupError):
         note = (
             "The stop words are scikit-learn's, because NLTK's, which the paper used, are missing; "
-            "results differ a little. Pass --stopwords FILE, or install nltk and its stopwords."
+            "results differ a little. Install nltk and its stopwords, or name a file of them."
         )
         return StopWords(tuple(sorted(ENGLISH_STOP_WORDS)), "scikit-learn", (note,))
 
@@ -80,8 +81,10 @@ def read_stop_words(file: Path) -> tuple[str, ...]:
 
 
 def _stop_word_error(file: Path, wrong: str) -> InputError:
-    remedy = "give --stopwords a text file with one English stop word on each line"
-    return InputError(f"--stopwords {file} {wrong}; {remedy}.")
+    return ParameterError(
+        (Parameter("stopwords", str(file)), f" {wrong}"),
+        "name a text file with one English stop word on each line",
+    )
 
 
 def tf_idf(
@@ -189,8 +192,12 @@ def _read(form: DocumentFormat, data_home: Path | None) -> list[Record]:
     name, example = form.file, form.example
     if data_home is None:
         raise MissingData(
-            f"{name} is needed: put it into a folder and name that with --data-home or "
-            f"COFACTOR_DATA_HOME; each line is like {example}"
+            f"{name} is needed",
+            (
+                "put it into a folder and name the folder with ",
+                Parameter("data_home"),
+                f" or COFACTOR_DATA_HOME; each line is like {example}",
+            ),
         )
     path = next((p for p in (data_home / name, data_home / f"{name}.gz") if p.is_file()), None)
     if path is None:
@@ -228,7 +235,7 @@ def _test_rows(records: Sequence[Record], seed: int) -> NDArray[np.bool_]:
 
 def run_models(
     run: Run, function: Function, counts: Mapping[str, int], rank: int, data: DocumentSplit
-) -> dict[str, list[Result]]:
+) -> dict[str, list[TrialResult]]:
     """Run the given number of trials of each model and return their results by model."""
     base = {"rank": rank, "seed": run.options.seed}
     groups = {

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from cofactor.experiments.paper import MODELS, RELATIVE_ERROR
 from cofactor.experiments.run import Run
-from cofactor.experiments.trials import Result
+from cofactor.experiments.trials import TrialResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def _rows(ax: Axes, names: Sequence[str], shown: bool = True) -> None:
 
 
 def error_dots(
-    fits: Mapping[tuple[int, str], Sequence[Result]], titles: Mapping[int, str]
+    fits: Mapping[tuple[int, str], Sequence[TrialResult]], titles: Mapping[int, str]
 ) -> Figure:
     """Draw the relative error of each model in each experiment, ours beside the paper's."""
     figure, axes = blank(10, 5.2, 3, 2)
@@ -169,7 +169,7 @@ def curves(lines: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str) -> 
     return figure
 
 
-def topic_page(run: Run, name: str, title: str, results: Mapping[str, Result]) -> None:
+def topic_page(run: Run, name: str, title: str, results: Mapping[str, TrialResult]) -> None:
     """Write an HTML page, which needs no network, with a heatmap for each model.
 
     Pointing at a cell shows the words of its topic.
@@ -184,7 +184,7 @@ def topic_page(run: Run, name: str, title: str, results: Mapping[str, Result]) -
     run.page(name, title, chart.to_html(inline=True, fullhtml=True))
 
 
-def _cells(results: Mapping[str, Result]) -> list[dict[str, Any]]:
+def _cells(results: Mapping[str, TrialResult]) -> list[dict[str, Any]]:
     return [
         {
             "model": model,

@@ -65,5 +65,5 @@ TOLERANCES, SUPERVISIONS = (1e-4, 1e-3, 1e-2), (1e1, 1e2, 1e3)
 NMF_TOLERANCES = (1e-5, 1e-4, 1e-3, 1e-2)
 TRIALS, SELECTION_TRIALS, SYNTHETIC_TRIALS = 11, 10, 5
 ITERATIONS, NMF_ITERATIONS, RANK = 50, 400, 13
-EPSILON = 1e-10
+PAPER_EPSILON = 1e-10
 """The authors' code adds this to divisors to avoid division by zero."""

@@ -26,11 +26,11 @@ from cofactor.experiments.documents import (
 from cofactor.experiments.paper import MODELS
 from cofactor.experiments.run import ExperimentData, Run
 from cofactor.experiments.tables import compared, mean_and_sd
-from cofactor.experiments.trials import Result, Settings, make_model, seed_of
+from cofactor.experiments.trials import TrialResult, TrialSettings, make_model, seed_of
 
 EXAMPLE = '{"text": "a fine film", "rating": 4.5, "split": "train"}'
 TRIALS, RANK = 5, 20
-WORDS, TOPICS, MEAN = "ridge", "NMF + ridge", "mean rating"
+RIDGE, NMF_RIDGE, MEAN_RATING = "ridge", "NMF + ridge", "mean rating"
 RIDGE_PENALTIES = tuple(10.0**power for power in range(-3, 4))
 
 
@@ -74,7 +74,7 @@ def run(run: Run, data: DocumentSplit) -> None:
     """Compare the four models with ridge regression on words and on unsupervised topics."""
     trials = run.options.count(TRIALS)
     rank = 5 if run.options.quick else RANK
-    counts = {**dict.fromkeys(MODELS, trials), WORDS: 1, TOPICS: trials, MEAN: 1}
+    counts = {**dict.fromkeys(MODELS, trials), RIDGE: 1, NMF_RIDGE: trials, MEAN_RATING: 1}
     fits = run_models(run, trial, counts, rank, data)
     title = f"Ratings of {len(data.Y_test)} test reviews, {rank} topics"
     run.table(compared("scores", title, fits, ("RMSE", "MAE"), largest=False), headline=True)
@@ -85,9 +85,9 @@ def run(run: Run, data: DocumentSplit) -> None:
     figures.draw(run, "rmse", "Errors", figures.intervals, series, list(fits), label)
 
 
-def trial(settings: Settings, data: DocumentSplit) -> Result:
+def trial(settings: TrialSettings, data: DocumentSplit) -> TrialResult:
     """Fit one model and score it on the test reviews with known ratings."""
-    methods = {WORDS: _by_words, TOPICS: _by_topics, MEAN: _by_mean}
+    methods = {RIDGE: _by_words, NMF_RIDGE: _by_topics, MEAN_RATING: _by_mean}
     guessed = methods.get(settings["model"], _supervised)(settings, data)
     truth = data.Y_test[:, 0]
     return {
@@ -97,23 +97,23 @@ def trial(settings: Settings, data: DocumentSplit) -> Result:
     }
 
 
-def _supervised(settings: Settings, data: DocumentSplit) -> FloatArray:
+def _supervised(settings: TrialSettings, data: DocumentSplit) -> FloatArray:
     model = make_model(SSNMFRegressor, settings)
     return np.asarray(model.fit(data.X, data.Y[:, 0]).predict(data.X_test))
 
 
-def _by_words(settings: Settings, data: DocumentSplit) -> FloatArray:
+def _by_words(settings: TrialSettings, data: DocumentSplit) -> FloatArray:
     known = ~np.isnan(data.Y[:, 0])
     ridge = RidgeCV(RIDGE_PENALTIES).fit(data.X[known], data.Y[known, 0])
     return np.asarray(ridge.predict(data.X_test))
 
 
-def _by_topics(settings: Settings, data: DocumentSplit) -> FloatArray:
+def _by_topics(settings: TrialSettings, data: DocumentSplit) -> FloatArray:
     known = ~np.isnan(data.Y[:, 0])
     model = NMF(settings["rank"], init="random", random_state=seed_of(settings)).fit(data.X)
     ridge = RidgeCV(RIDGE_PENALTIES).fit(model.transform(data.X[known]), data.Y[known, 0])
     return np.asarray(ridge.predict(model.transform(data.X_test)))
 
 
-def _by_mean(settings: Settings, data: DocumentSplit) -> FloatArray:
+def _by_mean(settings: TrialSettings, data: DocumentSplit) -> FloatArray:
     return np.full(len(data.Y_test), np.nanmean(data.Y))

@@ -27,12 +27,12 @@ from cofactor.experiments.documents import (
 from cofactor.experiments.paper import MODELS
 from cofactor.experiments.run import ExperimentData, Run
 from cofactor.experiments.tables import compared
-from cofactor.experiments.trials import Result, Settings, make_model, seed_of
+from cofactor.experiments.trials import TrialResult, TrialSettings, make_model, seed_of
 
 EXAMPLE = '{"text": "wheat prices rose", "labels": ["grain", "wheat"], "split": "train"}'
 TRIALS, TOPICS_PER_LABEL, MAX_RANK = 5, 2, 60
 MEASURES = ("micro-F1", "macro-F1", "ROC AUC")
-WORDS, TOPICS = "logistic regression", "NMF + logistic regression"
+LOGISTIC, NMF_LOGISTIC = "logistic regression", "NMF + logistic regression"
 
 
 def prepare(options: Options) -> ExperimentData:
@@ -84,19 +84,19 @@ def run(run: Run, data: DocumentSplit) -> None:
     """Compare the four models with classifiers on words and on unsupervised topics."""
     trials = run.options.count(TRIALS)
     rank = min(TOPICS_PER_LABEL * len(data.names), MAX_RANK)
-    counts = {**dict.fromkeys(MODELS, trials), WORDS: 1, TOPICS: trials}
+    counts = {**dict.fromkeys(MODELS, trials), LOGISTIC: 1, NMF_LOGISTIC: trials}
     fits = run_models(run, trial, counts, rank, data)
     title = f"Multi-label classification, {len(data.names)} labels, {rank} topics"
     run.table(compared("scores", title, fits, MEASURES, largest=True), headline=True)
-    lines = {m: fits[m][0]["curve"] for m in ("(KL, KL)", "(F, F)", WORDS, TOPICS)}
+    lines = {m: fits[m][0]["curve"] for m in ("(KL, KL)", "(F, F)", LOGISTIC, NMF_LOGISTIC)}
     title = "Receiver operating characteristic over all known cells"
     axes = "false positive rate", "true positive rate"
     figures.draw(run, "roc", title, figures.curves, lines, *axes)
 
 
-def trial(settings: Settings, data: DocumentSplit) -> Result:
+def trial(settings: TrialSettings, data: DocumentSplit) -> TrialResult:
     """Fit one model and score it on the known cells of the test stories."""
-    method = {WORDS: _by_words, TOPICS: _by_topics}.get(settings["model"], _supervised)
+    method = {LOGISTIC: _by_words, NMF_LOGISTIC: _by_topics}.get(settings["model"], _supervised)
     scores = method(settings, data)
     known = ~np.isnan(data.Y_test)
     truth, guessed = data.Y_test[known], (scores >= 0.5)[known]
@@ -115,16 +115,16 @@ def trial(settings: Settings, data: DocumentSplit) -> Result:
     }
 
 
-def _supervised(settings: Settings, data: DocumentSplit) -> FloatArray:
+def _supervised(settings: TrialSettings, data: DocumentSplit) -> FloatArray:
     model = make_model(SSNMFClassifier, settings)
     return np.asarray(model.fit(data.X, data.Y).predict_proba(data.X_test))
 
 
-def _by_words(settings: Settings, data: DocumentSplit) -> FloatArray:
+def _by_words(settings: TrialSettings, data: DocumentSplit) -> FloatArray:
     return _one_by_one(data.X, data.Y, data.X_test)
 
 
-def _by_topics(settings: Settings, data: DocumentSplit) -> FloatArray:
+def _by_topics(settings: TrialSettings, data: DocumentSplit) -> FloatArray:
     model = NMF(settings["rank"], init="random", random_state=seed_of(settings))
     S, S_test = model.fit_transform(data.X), model.transform(data.X_test)
     return _one_by_one(_shares(S), data.Y, _shares(S_test))

@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
@@ -16,15 +16,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cofactor._versions import versions
+from cofactor.errors import Parameter, ParameterError
 from cofactor.experiments import PAPER_EXPERIMENTS, MissingData, Options
 from cofactor.experiments.tables import ResultTable
-from cofactor.experiments.trials import Function, Result, Settings, TrialStore
+from cofactor.experiments.trials import Function, TrialResult, TrialSettings, TrialStore
 from cofactor.io.atomic import has_only_other_files, write_whole
-from cofactor.io.errors import InputError
 from cofactor.io.json_text import to_json
 
 MANIFEST = "manifest.json"
-TRIALS = "trials"
+TRIALS_FOLDER = "trials"
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -39,7 +39,12 @@ class ExperimentData:
     notes: Sequence[str] = ()
 
 
-def reproduce(names: Sequence[str], options: Options, console: Console) -> list[Run]:
+def reproduce(
+    names: Sequence[str],
+    options: Options,
+    console: Console,
+    message_of: Callable[[MissingData], str] = str,
+) -> list[Run]:
     """Run experiments and return their runs.
 
     If several are named, those that are not in the paper are skipped if their data are missing.
@@ -52,9 +57,11 @@ def reproduce(names: Sequence[str], options: Options, console: Console) -> list[
         Settings of all of them.
     console : Console
         Shows progress and notes.
+    message_of : callable, optional
+        Returns the sentence that is shown if data are missing.
     """
     if options.out.exists() and not options.out.is_dir():
-        raise InputError(f"--out {options.out} is a file; choose a folder.")
+        raise ParameterError((Parameter("out", str(options.out)), " is a file"), "choose a folder")
     modules = {name: import_module(f"cofactor.experiments.{name}") for name in names}
     prepared = {}
     for name, module in modules.items():  # rejects bad input before any work is done
@@ -63,7 +70,7 @@ def reproduce(names: Sequence[str], options: Options, console: Console) -> list[
         except MissingData as error:
             if len(names) == 1 or name in PAPER_EXPERIMENTS:
                 raise
-            console.print(f"{name} is left out: {error}")
+            console.print(f"{name} is left out: {message_of(error)}")
     runs = []
     for name, data in prepared.items():
         run = Run(name, options, console, data.facts)
@@ -100,17 +107,18 @@ class Run:
     def _open(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            if has_only_other_files(self.folder, TRIALS):
-                raise InputError(
-                    f"{self.folder} has files that `cofactor reproduce` did not write; "
-                    "choose another --out."
+            if has_only_other_files(self.folder, TRIALS_FOLDER):
+                raise ParameterError(
+                    f"{self.folder} has files that `cofactor reproduce` did not write",
+                    ("choose another folder for ", Parameter("out")),
                 )
-            (self.folder / TRIALS).mkdir(exist_ok=True)
+            (self.folder / TRIALS_FOLDER).mkdir(exist_ok=True)
             self._remove_earlier_results()
         except OSError as error:
-            raise InputError(
-                f"--out {self.options.out} cannot be written to ({error.strerror}); "
-                "choose a folder that you can write to."
+            out = Parameter("out", str(self.options.out))
+            raise ParameterError(
+                (out, f" cannot be written to ({error.strerror})"),
+                "choose a folder that you can write to",
             ) from None
 
     def _remove_earlier_results(self) -> None:
@@ -129,12 +137,12 @@ class Run:
         self,
         label: str,
         function: Function,
-        groups: Mapping[Key, Sequence[Settings]],
+        groups: Mapping[Key, Sequence[TrialSettings]],
         shared: Any = None,
-    ) -> dict[Key, list[Result]]:
+    ) -> dict[Key, list[TrialResult]]:
         """Return the results of each group of trials; those in the folder are not recomputed."""
         settings = [each for group in groups.values() for each in group]
-        store = TrialStore(self.folder / TRIALS, self.options.jobs)
+        store = TrialStore(self.folder / TRIALS_FOLDER, self.options.jobs)
         with self._progress() as bar:
             task = bar.add_task(f"{self.name}: {label}", total=len(settings))
             done = store.run(function, settings, shared, lambda: bar.advance(task))
@@ -191,7 +199,7 @@ class Run:
     def finish(self) -> None:
         """Write the report and, last, the manifest."""
         warning = (
-            "This was a quick run on small made-up data: it shows that everything works, but "
+            "This was a quick run on small synthetic data: it shows that everything works, but "
             "its numbers cannot be compared with the paper's.\n"
         )
         warnings = [warning] if self.options.quick else []

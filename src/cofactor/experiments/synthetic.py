@@ -21,25 +21,25 @@ from cofactor import Factors, SSNMFRegressor
 from cofactor._types import FloatArray
 from cofactor.divergences import DIVERGENCES
 from cofactor.experiments import Options, figures
-from cofactor.experiments.paper import EPSILON, MODELS, RELATIVE_ERROR, SYNTHETIC_TRIALS
+from cofactor.experiments.paper import MODELS, PAPER_EPSILON, RELATIVE_ERROR, SYNTHETIC_TRIALS
 from cofactor.experiments.run import ExperimentData, Run
 from cofactor.experiments.tables import Cell, ResultTable, best_cells
-from cofactor.experiments.trials import Result, Settings
+from cofactor.experiments.trials import TrialResult, TrialSettings
 
-NAMES = {1: "1", 2: "2", 3: "3", 4: "4", 5: "2, sd 1/2r", 6: "3, sd 1/2r"}
+EXPERIMENT_NAMES = {1: "1", 2: "2", 3: "3", 4: "4", 5: "2, sd 1/2r", 6: "3, sd 1/2r"}
 """The experiments as the paper describes them, then two with 1/2r as standard deviation."""
-TOLERANCE, MAX_ITERATIONS = 1e-14, 5000
-"""Of fits without --iterations."""
+SYNTHETIC_TOLERANCE, MAX_ITERATIONS = 1e-14, 5000
+"""Of fits without a given number of iterations."""
 ZERO = 1e-6
 """Entries below this count as zero."""
-FLOORS = (EPSILON, 1e-6, 1e-3)
+FLOORS = (PAPER_EPSILON, 1e-6, 1e-3)
 """Minimum values that estimates are raised to before their error is computed."""
-Key = tuple[int, str]
+Case = tuple[int, str]
 """An experiment and a model."""
-Fits = dict[Key, list[Result]]
+FitsOfCases = dict[Case, list[TrialResult]]
 
 # Each purpose has its own stream of random numbers, so that none depends on the others.
-FACTORS, NOISE, START = range(3)
+FACTOR_STREAM, NOISE_STREAM, START_STREAM = range(3)
 
 
 def prepare(options: Options) -> ExperimentData:
@@ -61,7 +61,9 @@ def run(run: Run, data: None) -> None:
         updates = run.trials("multiplicative updates", trial, groups)
     run.section("Relative error")
     run.table(relative_errors(fits), headline=True)
-    figures.draw(run, "relative_error", "Relative errors", figures.error_dots, fits, NAMES)
+    figures.draw(
+        run, "relative_error", "Relative errors", figures.error_dots, fits, EXPERIMENT_NAMES
+    )
     run.table(zeros(fits))
     run.table(fit_quality(fits))
     if options.updates:
@@ -74,15 +76,17 @@ def run(run: Run, data: None) -> None:
 
 def _groups(
     options: Options, places: Sequence[tuple[int, int]], **changes: Any
-) -> dict[Key, list[Settings]]:
+) -> dict[Case, list[TrialSettings]]:
     """Return the trials of each experiment and model, one for each place (draw and start)."""
     return {
         key: [{**_settings(options, *place, *key), **changes} for place in places]
-        for key in product(NAMES, MODELS)
+        for key in product(EXPERIMENT_NAMES, MODELS)
     }
 
 
-def _settings(options: Options, draw: int, start: int, experiment: int, model: str) -> Settings:
+def _settings(
+    options: Options, draw: int, start: int, experiment: int, model: str
+) -> TrialSettings:
     quick = options.quick
     return {
         "size": 40 if quick else 500,
@@ -94,7 +98,7 @@ def _settings(options: Options, draw: int, start: int, experiment: int, model: s
         "model": model,
         "solver": options.solver,
         "iterations": options.iterations or (15 if quick else MAX_ITERATIONS),
-        "tol": 0.0 if options.iterations else TOLERANCE,
+        "tol": 0.0 if options.iterations else SYNTHETIC_TOLERANCE,
     }
 
 
@@ -118,7 +122,7 @@ class EntryNoise:
     def surprise(self, x: FloatArray, mean: FloatArray) -> float:
         """Return minus the log-likelihood; a Poisson mean is at least epsilon."""
         if self.variance is None:
-            p = mean + EPSILON
+            p = mean + PAPER_EPSILON
             return float(np.sum(p - xlogy(x, p) + gammaln(x + 1)))
         constant = x.size * np.log(2 * np.pi * self.variance) / 2
         return float(np.sum((x - mean) ** 2) / (2 * self.variance) + constant)
@@ -164,7 +168,7 @@ def experiments(rank: int) -> dict[int, Experiment]:
 @lru_cache(maxsize=8)
 def true_factors(size: int, rank: int, seed: int, draw: int) -> Factors:
     """Draw the factors: topics are uniform; half of the other two factors is zero."""
-    random = stream(seed, FACTORS, draw)
+    random = stream(seed, FACTOR_STREAM, draw)
     topics = random.random((size, rank))
     samples, targets = (_sparse(size, rank, random) for _ in range(2))
     return Factors(samples, topics, targets)
@@ -187,18 +191,18 @@ def observe(
 ) -> tuple[FloatArray, FloatArray]:
     """Draw data and targets around the products of the true factors."""
     noise = experiments(factors.rank)[experiment]
-    random = stream(seed, NOISE, draw, experiment)
+    random = stream(seed, NOISE_STREAM, draw, experiment)
     data, target = products(factors)
     return noise.data.draw(data, random), noise.target.draw(target, random)
 
 
 def start(size: int, rank: int, seed: int, number: int) -> Factors:
     """Draw a start, uniform on [0, 1), shared by all models and experiments."""
-    random = stream(seed, START, number)
+    random = stream(seed, START_STREAM, number)
     return Factors(*(random.random((size, rank)) for _ in range(3)))
 
 
-def trial(settings: Settings, shared: Any = None) -> Result:
+def trial(settings: TrialSettings, shared: Any = None) -> TrialResult:
     """Fit one model to one experiment's data from one start."""
     size, rank, seed = (settings[name] for name in ("size", "rank", "seed"))
     truth = true_factors(size, rank, seed, settings["draw"])
@@ -215,7 +219,7 @@ def trial(settings: Settings, shared: Any = None) -> Result:
     }
 
 
-def _model(settings: Settings, first: Factors) -> SSNMFRegressor:
+def _model(settings: TrialSettings, first: Factors) -> SSNMFRegressor:
     data_loss, target_loss = MODELS[settings["model"]]
     return SSNMFRegressor(
         settings["rank"],
@@ -230,7 +234,9 @@ def _model(settings: Settings, first: Factors) -> SSNMFRegressor:
     )
 
 
-def errors(settings: Settings, truth: Factors, first: Factors, last: Factors) -> dict[str, Any]:
+def errors(
+    settings: TrialSettings, truth: Factors, first: Factors, last: Factors
+) -> dict[str, Any]:
     """Return the paper's relative error, and how much of it comes from estimates of zero."""
     losses = experiments(settings["rank"])[settings["experiment"]].losses
     means, fits = products(truth), products(last)
@@ -253,7 +259,7 @@ def _costs(
     losses: Sequence[str],
     means: Sequence[FloatArray],
     fits: Sequence[FloatArray],
-    floor: float = EPSILON,
+    floor: float = PAPER_EPSILON,
 ) -> list[FloatArray]:
     """Return the divergences of data and targets from their true means, entry by entry."""
     return [
@@ -262,7 +268,7 @@ def _costs(
     ]
 
 
-def surprise(settings: Settings, X: FloatArray, Y: FloatArray, last: Factors) -> float:
+def surprise(settings: TrialSettings, X: FloatArray, Y: FloatArray, last: Factors) -> float:
     """Return minus the log-likelihood of the observed data, per entry."""
     noise = experiments(settings["rank"])[settings["experiment"]]
     data, target = products(last)
@@ -270,15 +276,17 @@ def surprise(settings: Settings, X: FloatArray, Y: FloatArray, last: Factors) ->
     return float(total / (X.size + Y.size))
 
 
-def relative_errors(fits: Fits) -> ResultTable:
+def relative_errors(fits: FitsOfCases) -> ResultTable:
     """Return the paper's table with our values beside it."""
     mean = {key: _mean(results, "relative") for key, results in fits.items()}
     rows: list[list[Cell]] = []
     for model in MODELS:
         printed = RELATIVE_ERROR[model]
-        pairs = ((printed[int(name[0]) - 1], mean[n, model]) for n, name in NAMES.items())
+        pairs = (
+            (printed[int(name[0]) - 1], mean[n, model]) for n, name in EXPERIMENT_NAMES.items()
+        )
         rows.append([model, *(cell for pair in pairs for cell in pair)])
-    columns = [f"{name}: {who}" for name in NAMES.values() for who in ("paper", "ours")]
+    columns = [f"{name}: {who}" for name in EXPERIMENT_NAMES.values() for who in ("paper", "ours")]
     bold = best_cells(rows, range(1, 1 + len(columns)), largest=False)
     winners = {column: rows[row][0] for row, column in sorted(bold, reverse=True)}
     last: list[Cell] = ["lowest", *(winners[column] for column in sorted(winners))]
@@ -296,11 +304,11 @@ def relative_errors(fits: Fits) -> ResultTable:
     )
 
 
-def fit_quality(fits: Fits) -> ResultTable:
+def fit_quality(fits: FitsOfCases) -> ResultTable:
     """Return objective, likelihood and error of the fits, and how much they vary."""
     records: list[dict[str, Cell]] = [
         {
-            "experiment, model": f"{NAMES[number]}, {model}",
+            "experiment, model": f"{EXPERIMENT_NAMES[number]}, {model}",
             "objective": _mean(results, "objective"),
             "iterations": _mean(results, "iterations"),
             "minus log-likelihood per entry": _mean(results, "surprise"),
@@ -314,7 +322,7 @@ def fit_quality(fits: Fits) -> ResultTable:
     return ResultTable.from_records("fits", title, records, digits=5, note=note)
 
 
-def against_updates(fits: Fits, updates: Fits, count: int) -> ResultTable:
+def against_updates(fits: FitsOfCases, updates: FitsOfCases, count: int) -> ResultTable:
     """Compare the objectives of fits with those after many multiplicative updates."""
     records: list[dict[str, Cell]] = []
     for (number, model), results in fits.items():
@@ -323,7 +331,7 @@ def against_updates(fits: Fits, updates: Fits, count: int) -> ResultTable:
         gaps = ours / theirs - 1.0
         records.append(
             {
-                "experiment, model": f"{NAMES[number]}, {model}",
+                "experiment, model": f"{EXPERIMENT_NAMES[number]}, {model}",
                 "objective": float(ours.mean()),
                 "after the updates": float(theirs.mean()),
                 "starts where no higher": f"{np.sum(gaps <= 0)} of {len(gaps)}",
@@ -336,15 +344,15 @@ def against_updates(fits: Fits, updates: Fits, count: int) -> ResultTable:
     return ResultTable.from_records("updates", title, records, note=note)
 
 
-def _mean(results: Sequence[Result], name: str) -> float:
+def _mean(results: Sequence[TrialResult], name: str) -> float:
     return float(np.mean([result[name] for result in results]))
 
 
-def zeros(fits: Fits) -> ResultTable:
+def zeros(fits: FitsOfCases) -> ResultTable:
     """Return how much of the error comes from entries wrongly estimated as zero."""
     records: list[dict[str, Cell]] = []
     bold: set[tuple[int, int]] = set()
-    for number in NAMES:
+    for number in EXPERIMENT_NAMES:
         group = [_zero_record(number, model, fits[number, model]) for model in MODELS]
         rows = [list(record.values()) for record in group]
         lowest = best_cells(rows, range(1, 1 + len(FLOORS)), largest=False)
@@ -359,11 +367,11 @@ def zeros(fits: Fits) -> ResultTable:
     return ResultTable.from_records("zeros", title, records, bold=frozenset(bold), note=note)
 
 
-def _zero_record(number: int, model: str, results: Sequence[Result]) -> dict[str, Cell]:
+def _zero_record(number: int, model: str, results: Sequence[TrialResult]) -> dict[str, Cell]:
     errors = np.array([result["by_floor"] for result in results]).T.copy()
     by_floor = zip(FLOORS, errors, strict=True)
     return {
-        "experiment, model": f"{NAMES[number]}, {model}",
+        "experiment, model": f"{EXPERIMENT_NAMES[number]}, {model}",
         **{f"error, estimates ≥ {floor:g}": float(np.mean(each)) for floor, each in by_floor},
         "lost cells %": 100 * _mean(results, "lost_cells"),
         "their share of error %": 100 * _mean(results, "lost_share"),
@@ -372,32 +380,36 @@ def _zero_record(number: int, model: str, results: Sequence[Result]) -> dict[str
     }
 
 
-MEASURES: dict[str, Callable[[Result], float]] = {
+ERROR_MEASURES: dict[str, Callable[[TrialResult], float]] = {
     "relative error": lambda result: result["relative"],
     "relative error, estimates ≥ 0.001": lambda result: result["by_floor"][-1],
     "likelihood of the data": lambda result: result["surprise"],
 }
 
 
-def wins(fits: Fits) -> ResultTable:
+def wins(fits: FitsOfCases) -> ResultTable:
     """Return how often the maximum-likelihood model is best; each draw has one result."""
     rows: list[list[Cell]] = []
-    for number in NAMES:
+    for number in EXPERIMENT_NAMES:
         expected = experiments(rank=1)[number].model  # the same for every rank
-        winners = {name: _winners(fits, number, measure) for name, measure in MEASURES.items()}
+        winners = {
+            name: _winners(fits, number, measure) for name, measure in ERROR_MEASURES.items()
+        }
         shown = [f"{won[expected]} ({_others(won, expected)})" for won in winners.values()]
-        rows.append([NAMES[number], expected, *shown])
+        rows.append([EXPERIMENT_NAMES[number], expected, *shown])
     draws = len(fits[1, "(F, F)"])
     return ResultTable(
         "wins",
         f"How often the model of maximum likelihood is best in {draws} independent draws",
-        ["experiment", "maximum likelihood", *MEASURES],
+        ["experiment", "maximum likelihood", *ERROR_MEASURES],
         rows,
         note="In brackets the wins of the other models. One start per draw.",
     )
 
 
-def _winners(fits: Fits, number: int, measure: Callable[[Result], float]) -> Counter[str]:
+def _winners(
+    fits: FitsOfCases, number: int, measure: Callable[[TrialResult], float]
+) -> Counter[str]:
     values = {model: [measure(result) for result in fits[number, model]] for model in MODELS}
     draws = range(len(next(iter(values.values()))))
     return Counter(min(values, key=lambda model: values[model][draw]) for draw in draws)

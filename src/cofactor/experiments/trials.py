@@ -30,9 +30,9 @@ from cofactor.experiments.paper import MODELS
 from cofactor.io.atomic import write_whole
 from cofactor.io.json_text import from_json_file, to_json_file
 
-Settings = dict[str, Any]
-Result = dict[str, Any]
-Function = Callable[[Settings, Any], Result]
+TrialSettings = dict[str, Any]
+TrialResult = dict[str, Any]
+Function = Callable[[TrialSettings, Any], TrialResult]
 Estimator = TypeVar("Estimator")
 
 
@@ -43,7 +43,7 @@ class TrialResults:
     ``found`` is how many were already stored; ``seconds`` is the processor time of all of them.
     """
 
-    results: list[Result]
+    results: list[TrialResult]
     found: int
     seconds: float
 
@@ -65,7 +65,7 @@ class TrialStore:
     def run(
         self,
         function: Function,
-        settings: Sequence[Settings],
+        settings: Sequence[TrialSettings],
         shared: Any = None,
         advance: Callable[[], None] = lambda: None,
     ) -> TrialResults:
@@ -98,11 +98,11 @@ class TrialStore:
             [r["result"] for r in records], found, sum(r["seconds"] for r in records)
         )
 
-    def _path(self, identity: Settings) -> Path:
+    def _path(self, identity: TrialSettings) -> Path:
         text = json.dumps(identity, sort_keys=True)
         return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
-    def _read(self, identity: Settings) -> Result | None:
+    def _read(self, identity: TrialSettings) -> TrialResult | None:
         try:
             path = self._path(identity)
             record = from_json_file(path.read_bytes(), path.name)
@@ -111,16 +111,18 @@ class TrialStore:
         whole = isinstance(record, dict) and {"result", "seconds"} <= set(record)
         return record if whole and record.get("identity") == identity else None
 
-    def _write(self, identity: Settings, result: Result, seconds: float) -> Result:
+    def _write(self, identity: TrialSettings, result: TrialResult, seconds: float) -> TrialResult:
         record = {"identity": identity, "result": result, "seconds": round(seconds, 3)}
         path, data = self._path(identity), to_json_file(record)
         write_whole(path, data)
-        read: Result = from_json_file(data, path.name)  # makes fresh and stored results identical
+        read: TrialResult = from_json_file(
+            data, path.name
+        )  # makes fresh and stored results identical
         return read
 
     def _compute(
-        self, function: Function, missing: dict[int, Settings], shared: Any
-    ) -> Iterator[tuple[int, Result, float]]:
+        self, function: Function, missing: dict[int, TrialSettings], shared: Any
+    ) -> Iterator[tuple[int, TrialResult, float]]:
         if self.jobs == 1 or len(missing) < 2:
             for i, settings in missing.items():
                 yield i, *_timed(function, settings, shared)
@@ -139,12 +141,12 @@ class TrialStore:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def seed_of(settings: Settings) -> int:
+def seed_of(settings: TrialSettings) -> int:
     """Return the seed of a trial as one number."""
     return int(np.random.SeedSequence([settings["seed"], settings["trial"]]).generate_state(1)[0])
 
 
-def make_model(estimator: type[Estimator], settings: Settings, **changes: Any) -> Estimator:
+def make_model(estimator: type[Estimator], settings: TrialSettings, **changes: Any) -> Estimator:
     """Return an estimator with the losses, rank and seed of a trial, otherwise with defaults.
 
     The head uses topics alone, because the paper is about what topics predict.
@@ -157,14 +159,14 @@ def make_model(estimator: type[Estimator], settings: Settings, **changes: Any) -
     return model
 
 
-def _identity(function: Function, settings: Settings, digest: str) -> Settings:
+def _identity(function: Function, settings: TrialSettings, digest: str) -> TrialSettings:
     name = f"{function.__module__}.{function.__qualname__}"
     identity = {"function": name, "settings": settings, "data": digest, "versions": versions()}
-    read: Settings = json.loads(json.dumps(identity))
+    read: TrialSettings = json.loads(json.dumps(identity))
     return read
 
 
-def _timed(function: Function, settings: Settings, shared: Any) -> tuple[Result, float]:
+def _timed(function: Function, settings: TrialSettings, shared: Any) -> tuple[TrialResult, float]:
     """Run a trial with single-threaded linear algebra, so that rounding is always the same."""
     start = time.process_time()  # excludes other processes
     with threadpool_limits(1), warnings.catch_warnings():
@@ -195,6 +197,6 @@ def _leave_with_parent() -> None:
         os._exit(1)
 
 
-def _work(settings: Settings) -> tuple[Result, float]:
+def _work(settings: TrialSettings) -> tuple[TrialResult, float]:
     function, shared = _worker
     return _timed(function, settings, shared)

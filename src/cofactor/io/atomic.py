@@ -26,7 +26,7 @@ STALE_SECONDS = 24 * 3600.0
 
 
 @dataclass
-class Changes:
+class WriteCounter:
     """Counts what this process has written; an interrupted command reports it.
 
     Each file, folder or device counts just before it changes.
@@ -35,7 +35,7 @@ class Changes:
     count: int = 0
 
 
-CHANGES = Changes()
+WRITES = WriteCounter()
 
 
 # ---- files
@@ -51,7 +51,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file.")
-        CHANGES.count += 1
+        WRITES.count += 1
         with open(path, "wb") as device:
             yield device
         return
@@ -93,7 +93,7 @@ def place_of(path: Path) -> Iterator[Path]:
         yield Path(name)
         _flush(name)
         os.chmod(name, _mode(path))
-        CHANGES.count += 1
+        WRITES.count += 1
         os.replace(name, path)
     finally:
         with suppress(FileNotFoundError):
@@ -132,7 +132,7 @@ def _remove_if_stale(left: Path, host: str, process: int) -> None:
 
 
 def _is_running(process: int) -> bool:
-    """Tell whether a process of this machine exists; True if that cannot be known."""
+    """Return whether a process of this machine exists; True if that cannot be known."""
     if os.name != "posix":
         return True
     try:
@@ -201,7 +201,7 @@ def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]
         names = set(os.listdir(new)) if keep_others else None
         new.chmod(0o777 & ~_umask())
         _flush(new)
-        CHANGES.count += 1
+        WRITES.count += 1
         _exchange(new, path, names)
         _flush(path.parent)
     finally:
@@ -210,7 +210,7 @@ def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]
 
 
 def has_only_other_files(path: Path, mark: str) -> bool:
-    """Tell whether a folder holds something, but not the file that marks it as one of ours."""
+    """Return whether a folder holds something, but not the file that marks it as one of ours."""
     return path.is_dir() and any(path.iterdir()) and not os.path.lexists(path / mark)
 
 
@@ -241,7 +241,7 @@ def _exchange(new: Path, path: Path, names: Collection[str] | None) -> None:
 
 
 def _swap(one: Path, other: Path) -> bool:
-    """Exchange two folders by one system call; tell whether the system has one."""
+    """Exchange two folders by one system call; return False if the system has none."""
     calls = {"linux": "renameat2", "darwin": "renameatx_np"}
     here = {"linux": -100, "darwin": -2}.get(sys.platform)  # AT_FDCWD
     try:

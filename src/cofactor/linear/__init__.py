@@ -12,14 +12,14 @@
 There may be a second view, of vectors from outside ("side"). It has its parts and its penalty, and
 the pool weighs the parts of both views together.
 
-Several labels a sample (one logistic regression each) and numbers (two ridge regressions) go from
+Several labels per sample (one logistic regression each) and numbers (two ridge regressions) go from
 the view to the head without a pool.
 
 views.py        views, and the matrix of samples that a view shows
 parts.py        linear models and their labels; the parts of a view
 pool.py         the weighted sum of the parts of all views; expected scores
 guess.py        guesses of unlabelled samples
-multilabel.py   several labels a sample: regressions and thresholds
+multilabel.py   several labels per sample: regressions and thresholds
 numbers.py      numbers: ridge regressions
 corrections.py  what further labels change in an updated model
 calibration.py  scores become probabilities that hold for new samples

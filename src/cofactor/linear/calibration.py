@@ -1,6 +1,6 @@
 """Calibration: scores become probabilities that hold for samples that no fit has seen.
 
-Several labels a sample get one curve (`fit_curve`). New classes of an updated model get a factor
+Several labels per sample get one curve (`fit_curve`). New classes of an updated model get a factor
 and a base for their scores (`scale_classes`). The weights of a pool's parts, which calibrate the
 probabilities of classes, are in `cofactor.linear.pool`.
 """

@@ -17,10 +17,10 @@ from scipy.sparse import csr_array, issparse
 
 from cofactor._types import BoolArray, FloatArray, IntArray
 
-Words = NDArray[np.uint64]
+HashWords = NDArray[np.uint64]
 CELL_PRECISION = 2.0**20
 """Values count as equal if they are when multiplied by this and rounded."""
-MAX_COMPARED = 2.0**40
+MAX_COMPARED_VALUE = 2.0**40
 """Values beyond this count as equal."""
 
 
@@ -109,7 +109,7 @@ def distinct_rows(
     return Distinct(order[starts], weights, starts, order)
 
 
-def _vector_contents(vectors: FloatArray) -> tuple[Words, Words]:
+def _vector_contents(vectors: FloatArray) -> tuple[HashWords, HashWords]:
     """Return two numbers for each vector that depend on its cells, relative to the largest cell."""
     largest = float(np.abs(vectors).max(initial=0.0))
     unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
@@ -119,10 +119,10 @@ def _vector_contents(vectors: FloatArray) -> tuple[Words, Words]:
     return np.concatenate(first), np.concatenate(second)
 
 
-def _content(rows: csr_array, seed: int) -> Words:
+def _content(rows: csr_array, seed: int) -> HashWords:
     """Return a number for each row that depends on its cells but not on their order."""
     values = (
-        np.rint(np.clip(rows.data, -MAX_COMPARED, MAX_COMPARED) * CELL_PRECISION)
+        np.rint(np.clip(rows.data, -MAX_COMPARED_VALUE, MAX_COMPARED_VALUE) * CELL_PRECISION)
         .astype(np.int64)
         .view(np.uint64)
     )
@@ -136,7 +136,7 @@ def _content(rows: csr_array, seed: int) -> Words:
     return out
 
 
-def mix_bits(x: Words) -> Words:
+def mix_bits(x: HashWords) -> HashWords:
     """Mix the bits of each number (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -85,8 +85,8 @@ class Labels(NamedTuple):
         How often each sample counts, labelled or not.
     importance : array (n, …) or None
         Weight of each label by its class, 1 for unlabelled samples; None stands for 1. It
-        multiplies the cost of a wrong prediction and the share of a class, but is no evidence of
-        what the samples of a class look like.
+        multiplies the cost of a wrong prediction and the share of a class, but does
+        not change what the samples of a class look like.
     """
 
     shares: FloatArray
@@ -195,7 +195,7 @@ def em_naive_bayes(
     flat: bool = False,
     earlier: ClassSums | None = None,
 ) -> ClassSums:
-    """Fit naive Bayes to the labelled samples, then repeatedly to guesses for the others as well.
+    """Fit naive Bayes to the labelled samples, then repeatedly also to guesses for the others.
 
     Expectation maximisation moves the classes' shares with the guesses and can lose a class; with
     ``flat`` it cannot. ``earlier`` are the sums of earlier samples.
@@ -424,7 +424,7 @@ class ViewParts:
         return np.array([usual[name] for name in self.names])
 
     def drifts(self, models: dict[str, LinearModel]) -> bool:
-        """Tell whether expectation maximisation has lost classes that neighbours find."""
+        """Return whether expectation maximisation has lost classes that neighbours find."""
         bayes, spread = self.evenness(models[BAYES]), self.evenness(models[SPREAD])
         return bayes < 0.7 * spread and spread > 0.6
 

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 from threadpoolctl import ThreadpoolController
 
-from cofactor._fields import Sizes, array, instance, number
+from cofactor._fields import FieldSizes, array, instance, number
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.factors import cross, pad
 from cofactor.engine.observations import Layout, Observations, compressed_layout, full_layout
@@ -61,7 +61,7 @@ class View:
     mean: FloatArray | None = array("m", default=None)
     spread: FloatArray | None = array("m", low=np.nextafter(0, 1), default=None)
 
-    def fault(self, sizes: Sizes) -> str | None:
+    def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         standardised = [part is not None for part in (self.mean, self.spread)]
         if standardised == [self.kind == "columns"] * 2:
@@ -143,7 +143,7 @@ def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
 
 
 def _may_have_fractions(values: FloatArray) -> bool:
-    """Tell whether some value is small enough for floating point to store a fraction."""
+    """Return whether some value is small enough for floating point to store a fraction."""
     smallest = float(np.min(values, where=values > 0, initial=np.inf))
     return smallest < 1.0 / float(np.finfo(values.dtype).eps) or not values.any()
 
@@ -156,7 +156,7 @@ def _variation(data: Observations, counts: FloatArray) -> float:
 
 
 def _equal_lengths(data: Observations) -> bool:
-    """Tell whether all samples have the same length, or none, as rows of tf-idf do."""
+    """Return whether all samples have the same length, or none, as rows of tf-idf do."""
     rows = _stored(data)
     squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     squares = squares[squares > 0]
@@ -249,7 +249,7 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
 
 def row_products(values: Any, F: FloatArray, threads: Threads) -> FloatArray:
-    """Return values @ F; each row of the result has the same bits whatever the other rows are."""
+    """Return values @ F; the bits of a row of the result do not depend on the other rows."""
     layout = compressed_layout(values) if issparse(values) else full_layout(values)
     return cross(layout, pad(F), F.shape[1], threads)
 

@@ -164,6 +164,6 @@ def specificity(
 
 
 def _rivals(excess: FloatArray, kinds: list[Any], group: int) -> FloatArray:
-    """Return the largest excess in groups of another kind; 0, which is none, without such."""
+    """Return the largest excess in groups of another kind; 0 if there are no such groups."""
     others = [g for g, kind in enumerate(kinds) if kind != kinds[group]]
     return np.asarray(excess[others].max(axis=0)) if others else np.zeros(excess.shape[1])

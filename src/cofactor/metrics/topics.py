@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 
 from cofactor._types import FloatArray, IntArray
 
-Topics = Sequence[Sequence[int]] | Sequence[IntArray] | IntArray
+TopicWords = Sequence[Sequence[int]] | Sequence[IntArray] | IntArray
 
 
 def top_words(components: ArrayLike, n_words: int = 10) -> list[IntArray]:
@@ -53,7 +53,7 @@ def top_places(weights: FloatArray, n: int) -> IntArray:
     return np.asarray(order[weights[order] > 0])
 
 
-def npmi_coherence(topics: Topics, counts: Any) -> FloatArray:
+def npmi_coherence(topics: TopicWords, counts: Any) -> FloatArray:
     """Return the mean normalised pointwise mutual information of each topic's pairs of words.
 
     Two words score log(p_ij / (p_i p_j)) / −log p_ij, where p are shares of documents: 1 if they
@@ -87,7 +87,7 @@ def npmi_coherence(topics: Topics, counts: Any) -> FloatArray:
     return np.array([_mean_npmi(together[np.ix_(p, p)], occurs.shape[0]) for p in places])
 
 
-def topic_diversity(topics: Topics) -> float:
+def topic_diversity(topics: TopicWords) -> float:
     """Return the share of distinct words among all words of the topics.
 
     Parameters

@@ -20,11 +20,11 @@ from scipy import sparse as sp
 
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.divergences import FLOOR, Divergence
-from cofactor.estimators.missing_cells import products
+from cofactor.estimators.cell_prediction import products
 
 PROFILE_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Shares of the mean row to try; with 1 the topics do not matter."""
-TINY = 1e-100
+MIN_PREDICTION = 1e-100
 """Replaces a prediction of zero, where a divergence may be infinite."""
 TRUSTED_SHARE = 0.5
 """A topic is scaled down if less than this share of it is seen, relative to all columns."""
@@ -109,7 +109,7 @@ class HiddenCells:
 
         Representing a row by the small visible part of such a topic would magnify noise.
         """
-        share = A[:, self.seen].sum(axis=1) / np.maximum(A.sum(axis=1), TINY)
+        share = A[:, self.seen].sum(axis=1) / np.maximum(A.sum(axis=1), MIN_PREDICTION)
         return np.minimum(1.0, share / (TRUSTED_SHARE * self.seen.mean()))
 
     def _mixed_costs(
@@ -134,7 +134,7 @@ class HiddenCells:
 
     def _correction(self, p: FloatArray) -> FloatArray:
         """Return how much more stored cells cost than zeros with the same predictions."""
-        loss, x, p = self.loss, self.cells.data, np.maximum(p, TINY)
+        loss, x, p = self.loss, self.cells.data, np.maximum(p, MIN_PREDICTION)
         known = ~np.isnan(x)
         costs = np.where(known, loss.value(np.where(known, x, 1.0), p), 0.0)
         return np.asarray(costs - loss.up * p - 0.5 * loss.square * p * p)

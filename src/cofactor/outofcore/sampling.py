@@ -24,7 +24,7 @@ MAX_SHOWN_NUMBERS = 1000
 class ShownValues(NamedTuple):
     """The distinct values of a block's targets, each with the first row that has it.
 
-    Of several targets a row, only the first row is shown that an indicator could not have.
+    Of several targets per row, only the first row that cannot be an indicator is shown.
     """
 
     rows: list[int]
@@ -112,11 +112,11 @@ def _choose(y: Any, n: int, choice: SamplingPlan) -> tuple[IntArray, FloatArray]
     known = np.zeros(n, dtype=bool)
     if y is not None and choice.known is not None:
         known = _known_rows(y, choice.known, choice.values)
-    room = max(1, round(choice.share * n))
-    labelled = _spaced(np.flatnonzero(known), room // 2 if not known.all() else room)
+    quota = max(1, round(choice.share * n))
+    labelled = _spaced(np.flatnonzero(known), quota // 2 if not known.all() else quota)
     firsts = choice.firsts[known[choice.firsts]]
     labelled = np.union1d(labelled, np.concatenate([firsts, _extreme_rows(y, known)]))
-    others = _spaced(np.flatnonzero(~known), max(room - len(labelled), 1))
+    others = _spaced(np.flatnonzero(~known), max(quota - len(labelled), 1))
     chosen = np.union1d(labelled, others).astype(np.int64)
     weight = np.ones(n)
     for group in (known, ~known):

@@ -29,9 +29,9 @@ from cofactor.report.refits import (
 from cofactor.report.score_tables import MODEL, PLAIN, Evaluation
 from cofactor.text.describe.predictions import predict_rows, predicted_kind
 
-MAX_CROSS_VALIDATED_LABELS = 1500  # with more, one split into four parts is enough
+MAX_REPORT_FOLD_LABELS = 1500  # with more, one split into four parts is enough
 Predictions = dict[str, np.ndarray]  # by method
-Method = Callable[[Any, np.ndarray, Any], np.ndarray]
+PredictMethod = Callable[[Any, np.ndarray, Any], np.ndarray]
 
 
 def evaluate(material: Material) -> Evaluation | None:
@@ -93,7 +93,7 @@ def _cross_validated(material: Material) -> Evaluation | None:
     n = int(labelled.sum())
     if len(np.unique(np.nan_to_num(material.labels[labelled], nan=-1.0), axis=0)) < 2:
         return None
-    single = n > MAX_CROSS_VALIDATED_LABELS
+    single = n > MAX_REPORT_FOLD_LABELS
     folds = 4 if single else 3 if has_many_documents(material) else 5
     fold = _folds(material.labels, folds, material.model.seed_)
     fold[~material.has_words] = -1  # no method can predict them
@@ -241,7 +241,7 @@ def _logistic(solver: str, **settings: Any) -> LogisticRegression:
     return LogisticRegression(C=10.0, solver=solver, random_state=0, **settings)
 
 
-def _each(X: Any, y: np.ndarray, new: Any, method: Method) -> np.ndarray:
+def _each(X: Any, y: np.ndarray, new: Any, method: PredictMethod) -> np.ndarray:
     """Apply a method to each column separately, trained on the documents where it is known."""
     predicted = np.zeros((new.shape[0], y.shape[1]))
     for column, values in zip(predicted.T, y.T, strict=True):
@@ -258,5 +258,5 @@ def _ridge(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
     return np.asarray(Ridge(solver="sparse_cg").fit(X, y).predict(new))
 
 
-def _probability(classifier: Any) -> Method:
+def _probability(classifier: Any) -> PredictMethod:
     return lambda X, y, new: classifier.fit(X, y).predict_proba(new)[:, 1]

@@ -15,7 +15,7 @@ from cofactor.report.page_content import Prepared
 Spec = dict[str, Any]
 WIDTH: Any = "container"
 MAX_LINE_CHARACTERS = 100  # of class names that are not rotated
-MAX_NUMBERED_CLASSES = 15  # for numbers in the cells
+MAX_FIGURE_NUMBERS = 15  # for numbers in the cells
 
 
 def draw(prepared: Prepared) -> dict[str, Spec]:
@@ -217,7 +217,7 @@ def confusion(classes: list[str]) -> Any:
     )
     counts = base.mark_text(fontSize=11).encode(text="documents:Q")
     counts = counts.transform_filter(
-        "datum.documents > 0" if len(classes) <= MAX_NUMBERED_CLASSES else "false"
+        "datum.documents > 0" if len(classes) <= MAX_FIGURE_NUMBERS else "false"
     )
     return (
         alt.layer(cells, counts)

@@ -12,7 +12,7 @@ from cofactor.report.material import Material, is_known
 from cofactor.report.score_tables import MODEL, Evaluation, calibration
 from cofactor.text.describe import summaries
 
-MIN_LABELS, MIN_SHARE = 5, 0.001  # of a class, of a topic
+MIN_LABELS, MIN_LIVE_SHARE = 5, 0.001  # of a class, of a topic
 MAX_COSINE, MAX_CALIBRATION_ERROR = 0.9, 0.15
 Notices = Iterator[tuple[str, str]]  # "warning" or "note", and a sentence
 
@@ -66,8 +66,7 @@ def _fit(material: Material) -> Notices:
     model = material.model
     if model.tol and model.n_iter_ >= model.max_iter:
         yield _warn(
-            f"The fit stopped after max_iter={model.max_iter} iterations before it converged; "
-            "raise max_iter."
+            f"The fit stopped after {model.max_iter:,} iterations, before it converged; allow more."
         )
 
 
@@ -97,7 +96,7 @@ def _labels(material: Material) -> Notices:
 def _topics(material: Material) -> Notices:
     model, A = material.model, material.model.estimator_.components_
     shares = summaries.corpus_shares(material.S, A)
-    if dead := [str(k) for k, share in enumerate(shares) if share < MIN_SHARE]:
+    if dead := [str(k) for k, share in enumerate(shares) if share < MIN_LIVE_SHARE]:
         yield _warn(f"Topics with almost no documents: {_and(dead)}; use fewer topics.")
     similar = np.triu(topic_similarity(A, A), 1) > MAX_COSINE
     if twins := [f"{i} and {j}" for i, j in np.argwhere(similar)]:

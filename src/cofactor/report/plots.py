@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 BAR, PALE, TEXT, GREY = choice_figure.LINE_COLOUR, "#a9c8e8", "#222222", "#666666"
 COLOURS = ("#1f5a96", "#c2571a", "#2a8a57", "#9b3f86", "#8a6d00", "#4aa3c7", "#c0392b", "#555555")
-WIDE = (
+CJK_FONTS = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
     "WenQuanYi Zen Hei",
@@ -43,7 +43,7 @@ WIDE = (
 )
 """Fonts with Chinese, Japanese and Korean characters, which matplotlib's default font lacks."""
 MAX_NAME, MAX_PERIOD_CHARACTERS = 32, 60  # characters of a name, and along the axis of time
-MAX_NUMBERED_CLASSES = 10  # for numbers in the cells
+MAX_PLOT_NUMBERS = 10  # for numbers in the cells
 MAX_PANELS = 12  # topics that a picture of words shows by default
 
 
@@ -63,7 +63,7 @@ def _wide_fonts() -> tuple[str, ...]:
     from matplotlib.font_manager import fontManager
 
     installed = {font.name for font in fontManager.ttflist}
-    return tuple(name for name in WIDE if name in installed)
+    return tuple(name for name in CJK_FONTS if name in installed)
 
 
 def _families() -> list[str]:
@@ -156,7 +156,7 @@ def plot_classes(model: TopicModel, *, ax: Axes | None = None) -> Axes:
     choice_figure.check_matplotlib("plot_classes")
     names, classes, shares, note = class_grid(model)
     rows, columns = shares.shape
-    cell = 0.95 if columns <= MAX_NUMBERED_CLASSES else 0.36
+    cell = 0.95 if columns <= MAX_PLOT_NUMBERS else 0.36
     ax = new_axes(ax, max(5.0, 2.9 + cell * columns), 1.2 + 0.3 * rows)
     mesh = ax.pcolormesh(shares, cmap="Blues", vmin=0, vmax=1, edgecolors="white", linewidth=1.5)
     ax.set_yticks(np.arange(rows) + 0.5, [*map(written, names)], fontsize=9, **letters())
@@ -164,7 +164,7 @@ def plot_classes(model: TopicModel, *, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    if columns <= MAX_NUMBERED_CLASSES:
+    if columns <= MAX_PLOT_NUMBERS:
         _numbers(ax, shares)
     else:
         ax.figure.colorbar(mesh, ax=ax, format=_percent(), label="probability", shrink=0.8)
@@ -198,7 +198,7 @@ def class_grid(model: TopicModel) -> tuple[list[str], list[str], np.ndarray, str
 
 def _class_names(ax: Axes, classes: Sequence[str]) -> None:
     names = [written(name, 24) for name in classes]
-    rotated = max(map(len, names)) > (11 if len(names) <= MAX_NUMBERED_CLASSES else 2)
+    rotated = max(map(len, names)) > (11 if len(names) <= MAX_PLOT_NUMBERS else 2)
     place: dict[str, Any] = (
         {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if rotated else {}
     )

@@ -107,7 +107,7 @@ def without_labels(material: Material, train: np.ndarray) -> Request:
 
 
 def has_many_documents(material: Material) -> bool:
-    """Tell whether refits must be hasty."""
+    """Return whether refits must be hasty."""
     return len(material.S) > MANY_DOCUMENTS
 
 

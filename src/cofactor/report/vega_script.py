@@ -65,7 +65,7 @@ def _open_without_links(path: str, flags: int) -> int:
 
 
 def _is_own(found: os.stat_result) -> bool:
-    """Tell whether a plain file or a folder belongs to this user.
+    """Return whether a plain file or a folder belongs to this user.
 
     Windows does not say; there the cache folder lies in the user's own profile.
     """
@@ -74,7 +74,7 @@ def _is_own(found: os.stat_result) -> bool:
 
 
 def _is_private(found: os.stat_result) -> bool:
-    """Tell whether a plain file or a folder belongs to this user, the only one who can write it."""
+    """Return whether a plain file or a folder belongs to this user, and only they can write it."""
     return _is_own(found) and (os.name != "posix" or not found.st_mode & 0o022)
 
 

@@ -31,7 +31,7 @@ MAX_LOG_COUNT = 20.0
 """log1p of normalised counts is smaller."""
 MAX_TOTALS_VARIATION = 0.02
 """Coefficient of variation of totals that are equal up to rounding."""
-MAX_CLASSES = 500
+MAX_CELL_TYPES = 500
 """A column with more classes does not hold cell types."""
 
 
@@ -138,7 +138,7 @@ def check_names(names: Any) -> None:
     """Reject names of genes that are not unique."""
     if len(set(names)) < len(names):
         raise InputError(
-            "Genes occur twice among the names of var; name them apart with "
+            "Gene names occur more than once in var; make them unique with "
             "adata.var_names_make_unique()."
         )
 
@@ -196,7 +196,7 @@ def _readable(place: str) -> Iterator[None]:
         yield
     except (OSError, KeyError) as error:
         raise InputError(
-            f"{place} cannot be read as AnnData ({printable(str(error))}); write it anew with "
+            f"{place} cannot be read as AnnData ({printable(str(error))}); write it again with "
             "adata.write_h5ad."
         ) from error
 
@@ -256,7 +256,7 @@ def check_counts(rows: sp.csr_array, place: str, elsewhere: tuple[str, ...] = ()
         what = _kind_of_fractions(rows)
         raise ParameterError(
             f"{place} holds {what}, such as {fractions[0]:.4g}, not raw counts; the model scales "
-            "for the depth of cells by itself",
+            "for the depth of cells itself",
             _find_counts_remedy(elsewhere),
         )
 
@@ -350,7 +350,7 @@ def _check_labels(labels: np.ndarray, column: str) -> None:
             (Parameter("labels", column), " has no labelled cell"),
             "label some, or leave it out to find topics without labels",
         )
-    if len(counts) > MAX_CLASSES:
+    if len(counts) > MAX_CELL_TYPES:
         raise ParameterError(
             (
                 Parameter("labels", column),
@@ -361,7 +361,7 @@ def _check_labels(labels: np.ndarray, column: str) -> None:
     found = marks(LabelCounts([counts], documents=len(labels), labelled=counts.total()))
     if found:
         mean = "means" if len(found) == 1 else "mean"
-        reason = f"If {names(found)} in obs[{column!r}] {mean} not labelled, say so with "
+        reason = f"If {names(found)} in obs[{column!r}] {mean} not labelled, add "
         warn(
             ParameterWarning(
                 (reason, Parameter("unlabelled", found[0] if len(found) == 1 else found))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.sc.cells import MAX_CLASSES, open_cells, read_labels
+from cofactor.sc.cells import MAX_CELL_TYPES, open_cells, read_labels
 from cofactor.sc.fitting import choose_genes
 
 MIN_LABELLED_CELLS = 5
@@ -63,4 +63,6 @@ def _labels(obs: Any, labels: str | None, unlabelled: Any) -> tuple[list[str], A
 def _may_be_labels(column: Any) -> bool:
     """Return whether a column of obs holds a few names."""
     kind = getattr(column.dtype, "kind", "O")
-    return kind not in "iufb" and 1 < column.nunique() <= min(MAX_CLASSES, max(2, len(column) // 5))
+    return kind not in "iufb" and 1 < column.nunique() <= min(
+        MAX_CELL_TYPES, max(2, len(column) // 5)
+    )

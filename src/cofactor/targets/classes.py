@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import type_of_target
 
-from cofactor._fields import Sizes, checked, instance
+from cofactor._fields import FieldSizes, checked, instance
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
@@ -42,7 +42,7 @@ from cofactor.targets.reading import (
 BALANCED = "balanced"
 
 
-def _classes_fault(value: Any, sizes: Sizes) -> str | None:
+def _classes_fault(value: Any, sizes: FieldSizes) -> str | None:
     good = isinstance(value, np.ndarray) and value.ndim == 1
     return None if good else "are not a list"
 
@@ -139,7 +139,7 @@ def _distinct(labels: Array) -> tuple[Array, Array]:
     except (TypeError, ValueError):
         types = " and ".join(sorted({type(label).__name__ for label in labels}))
         hint = "use one type, and None, NaN or '' for unlabelled samples"
-        raise TypeError(f"y has labels of types without order, {types}: {hint}.") from None
+        raise TypeError(f"y has labels of types that cannot be sorted, {types}: {hint}.") from None
     with np.errstate(invalid="ignore"):  # a float beyond the integers is not an integer
         kind = type_of_target(classes, input_name="y")
     if kind not in ("binary", "multiclass"):  # in scikit-learn's words, which its checks look for
@@ -232,7 +232,7 @@ def listed(y: Any) -> Any:
 
 
 def holds_sets(y: Any) -> bool:
-    """Tell whether entries of y are sets of labels."""
+    """Return whether entries of y are sets of labels."""
     if isinstance(y, list | tuple):
         return any(map(_is_set, y))
     return str(getattr(y, "dtype", "")) == "object" and y.ndim == 1 and any(map(_is_set, y))
@@ -245,7 +245,7 @@ def _is_set(entry: Any) -> bool:
 
 
 def is_unknown(labels: Any) -> bool:
-    """Tell whether an entry says that nothing is known."""
+    """Return whether an entry says that nothing is known."""
     return not isinstance(labels, set | frozenset | list | tuple) and is_missing(labels)
 
 
@@ -262,7 +262,9 @@ def _sorted(labels: set[Any]) -> list[Any]:
         return sorted(labels)
     except TypeError:
         types = " and ".join(sorted({type(label).__name__ for label in labels}))
-        raise TypeError(f"y has labels of types without order, {types}: use one type.") from None
+        raise TypeError(
+            f"y has labels of types that cannot be sorted, {types}: use one type."
+        ) from None
 
 
 def class_weights(

@@ -20,7 +20,7 @@ None, NaN, NaT, null       unlabelled                  unlabelled
 - In an indicator matrix NaN is an unknown cell; so is −1 in integer cells that are otherwise 0 and
   1, and in label columns of a table that hold nothing else.
 - Tables come with notes: how many cells are −1, and which names, such as "NA", probably mean
-  "unlabelled". The option ``--unlabelled`` adds such names to the rule.
+  "unlabelled". Tables may name further ones.
 
 `cofactor.targets.reading` applies the rule to arrays, `cofactor.io.tables.labels` to tables. It
 imports no numerical library, because ``cofactor check`` loads none.
@@ -34,7 +34,7 @@ from typing import Any
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell is missing, regardless of the other cells.
+    """Return whether a cell is missing, regardless of the other cells.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def is_missing(value: Any) -> bool:
 
 
 def minus_one_is_missing(labels: Collection[Any], columns: int = 1) -> bool:
-    """Tell whether −1 means "unlabelled" among the distinct labels of classes.
+    """Return whether −1 means "unlabelled" among the distinct labels of classes.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Read y and weights from arrays, lists, sparse matrices and frames of any library.
 
 Frames and columns are read through narwhals, which scikit-learn needs, too. `readable` returns
-something with a shape; `labelled_mask`, `known_labels`, `known_values` and `read_cells` tell which
-samples and cells are labelled, by the rule of `cofactor.targets.missing`.
+something with a shape; `labelled_mask`, `known_labels`, `known_values` and `read_cells` find the
+samples and cells that are labelled, by the rule of `cofactor.targets.missing`.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def is_matrix(y: Any, n_samples: int | None = None) -> bool:
 
 
 def missing_entries(labels: Array) -> Mask:
-    """Tell which entries of a column are missing, before the rule for integers."""
+    """Return which entries of a column are missing, before the rule for integers."""
     if labels.dtype.kind == "O":
         return np.fromiter(map(is_missing, labels), dtype=bool, count=labels.size)
     if labels.dtype.kind == "U":
@@ -192,7 +192,7 @@ def missing_entries(labels: Array) -> Mask:
 
 
 def labelled_mask(y: Any, *, classes: Array | None = None, name: str = "y") -> Mask:
-    """Tell which samples are labelled when y holds classes.
+    """Return which samples are labelled when y holds classes.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def labelled_mask(y: Any, *, classes: Array | None = None, name: str = "y") -> M
 
 
 def known_values(y: Any) -> Mask:
-    """Tell which samples have a known number when y holds numbers; −1 is one of them.
+    """Return which samples have a known number when y holds numbers; −1 is one of them.
 
     Returns
     -------
@@ -292,7 +292,7 @@ def _storable_cells(y: Array) -> Array:
         cells = _numbers(y, "y")
     except ValueError:
         raise TypeError(
-            f"y has shape {y.shape} and entries that are not numbers; several targets a row must "
+            f"y has shape {y.shape} and entries that are not numbers; several targets per row must "
             "be numbers, NaN where unknown."
         ) from None
     known = ~np.isnan(cells)

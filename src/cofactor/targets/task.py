@@ -17,7 +17,7 @@ MAX_CODES = 10
 
 
 def are_numbers(labels: Iterable[Any]) -> bool:
-    """Tell whether labels are numbers to predict, not classes.
+    """Return whether labels are numbers to predict, not classes.
 
     Fractions are numbers. Whole numbers are numbers if there are more than `MAX_CODES` different
     ones, unless they number the classes starting at 0, as programs do; a tenth of the numbers may
@@ -41,7 +41,7 @@ def are_numbers(labels: Iterable[Any]) -> bool:
 
 
 def have_fractions(labels: Iterable[Any]) -> bool:
-    """Tell whether some labels are fractions, which no class is."""
+    """Return whether some labels are fractions, which no class is."""
     return any(isinstance(one, float) and isfinite(one) and not one.is_integer() for one in labels)
 
 

@@ -1,7 +1,7 @@
 """`FittedTopics`: everything that a fit of a topic model leaves.
 
-``TopicModel`` shows its fields as attributes. Edits, updates, streams and model folders are
-functions from one state to another, as for estimators (`cofactor.estimators.fitted`).
+``TopicModel`` shows its fields as attributes. Edits, updates and streams make a new state, as for
+estimators (`cofactor.estimators.fitted`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cofactor._fields import Sizes, array, checked, instance, number, strings, unsaved
+from cofactor._fields import (
+    FieldSizes,
+    SmallPickle,
+    array,
+    checked,
+    instance,
+    number,
+    strings,
+    unsaved,
+)
 from cofactor._types import FloatArray, IntArray
 from cofactor.estimators.base import Factorization
 from cofactor.text.describe.topic_words import MAX_RANKED_WORDS
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
     from cofactor.text.streams import Seeding
 
 
-def _estimator_fault(value: Any, sizes: Sizes) -> str | None:
+def _estimator_fault(value: Any, sizes: FieldSizes) -> str | None:
     if not isinstance(value, Factorization):
         return "is not an estimator"
     if not hasattr(value, "components_"):
@@ -36,19 +45,19 @@ def _estimator_fault(value: Any, sizes: Sizes) -> str | None:
     return None
 
 
-def _vectorizer_fault(value: Any, sizes: Sizes) -> str | None:
+def _vectorizer_fault(value: Any, sizes: FieldSizes) -> str | None:
     if not hasattr(value, "get_feature_names_out"):
         return "is not a vectorizer"
     n = len(value.get_feature_names_out())
     return None if n == sizes["m"] else f"has {n} words for {sizes['m']} columns of components_"
 
 
-def _targets_fault(value: Any, sizes: Sizes) -> str | None:
+def _targets_fault(value: Any, sizes: FieldSizes) -> str | None:
     good = isinstance(value, list) and (not sizes["k"] or len(value) == sizes["k"])
     return None if good else "are not the names of the targets"
 
 
-def _ranking_fault(value: Any, sizes: Sizes) -> str | None:
+def _ranking_fault(value: Any, sizes: FieldSizes) -> str | None:
     good = isinstance(value, np.ndarray) and value.dtype.kind == "i" and value.ndim == 2
     if not (good and len(value) == sizes["r"]):
         return "is not a list of columns for each topic"
@@ -61,7 +70,7 @@ def _ranking_fault(value: Any, sizes: Sizes) -> str | None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedTopics:
+class FittedTopics(SmallPickle):
     """The state of a fitted topic model.
 
     Parameters
@@ -138,7 +147,7 @@ class FittedTopics:
     batch: Any = unsaved()
     documents: FittedDocuments | None = unsaved()
 
-    def fault(self, sizes: Sizes) -> str | None:
+    def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         if (self.topic_words is None) != (self.probable_coherence is None):
             return "topic_words_ and probable_coherence_ need each other"

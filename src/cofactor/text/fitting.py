@@ -55,8 +55,8 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
-Result = TypeVar("Result")
-Fit = Callable[..., Any]
+Returned = TypeVar("Returned")
+FitFunction = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
 
 
@@ -66,7 +66,7 @@ def fit_here(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
 
 
 def fit_documents(
-    model: Any, documents: Any, y: Any = None, *, fit: Fit = fit_here, **weights: Any
+    model: Any, documents: Any, y: Any = None, *, fit: FitFunction = fit_here, **weights: Any
 ) -> FittedTopics:
     """Fit a topic model to documents in memory; return its state.
 
@@ -77,7 +77,7 @@ def fit_documents(
     documents, y, **weights
         As in ``TopicModel.fit``.
     fit : callable
-        Fits the estimator, see `Fit`.
+        Fits the estimator, see `FitFunction`.
     """
     started = time.perf_counter()
     texts = read_documents(documents)
@@ -199,7 +199,14 @@ def draw_seed(random_state: Any) -> int:
 
 
 def fit_estimator(
-    model: Any, vectorizer: Any, X: Any, y: Any, *, seed: int, fit: Fit = fit_here, **weights: Any
+    model: Any,
+    vectorizer: Any,
+    X: Any,
+    y: Any,
+    *,
+    seed: int,
+    fit: FitFunction = fit_here,
+    **weights: Any,
 ) -> tuple[Factorization, dict[int, Seed]]:
     """Fit the estimator for a topic model; return it and the seeds by topic.
 
@@ -210,7 +217,7 @@ def fit_estimator(
     plan = plan_fit(model, vectorizer, X, y, seed=seed, **weights)
     plan.estimator.set_callbacks(*callbacks_of(model))
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
-    if plan.weak:  # a score on labels that seeds gave says nothing about true labels
+    if plan.weak:  # labels from seeds do not show how well true labels are predicted
         fitted.forget_held_out()
     return let_go(model, fitted), plan.seeds.by_topic(plan.topics)
 
@@ -220,7 +227,7 @@ def callbacks_of(model: Any) -> tuple[Any, ...]:
     return tuple(getattr(model, "_skl_callbacks", ()))
 
 
-def finish_fit(step: Callable[[], Result]) -> Result:
+def finish_fit(step: Callable[[], Returned]) -> Returned:
     """Return ``step()``, the last and short step of a long fit.
 
     If Ctrl-C interrupts it, warn and run it again: so ``step`` must not have side effects.
@@ -381,7 +388,7 @@ def with_seeds(model: Any, seeds: Seeds, topics: list[int], mass: Mass) -> dict[
 def warn_of_labels(y: Any, task: str, topics: int) -> None:
     """Warn if y holds no class, a single class, numbers, or more classes than there are topics.
 
-    ``y`` is as `read_targets` returns it. `class_doubts` decides for labels in tables as well.
+    ``y`` is as `read_targets` returns it. `class_doubts` also checks labels in tables.
     """
     if y is None:
         return

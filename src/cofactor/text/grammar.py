@@ -58,7 +58,7 @@ def grammar_helps(
     X : CSR array of shape (n_documents, n_words)
         Rows of length one.
     grammar : array of bool (n_words,) or None
-        The columns of grammatical words. None: there are none, so they do not help.
+        The columns of grammatical words; None if there are no such words.
     classes : array of int (n_documents,) or None
         From `class_numbers`. None: nothing to predict, so they do not help.
     n_jobs : int or None

@@ -32,7 +32,7 @@ from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.fitting import Fit, callbacks_of, fit_documents, fit_here, warn_of_labels
+from cofactor.text.fitting import FitFunction, callbacks_of, fit_documents, fit_here, warn_of_labels
 from cofactor.text.labelling.doubts import DoubtfulLabel, doubtful_labels
 from cofactor.text.labelling.suggestions import ToLabel, suggest
 from cofactor.text.over_time import PeriodShare, over_time, warn_of
@@ -179,23 +179,29 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     _fitted: FittedTopics
 
-    estimator_ = shown("estimator")
-    vectorizer_ = shown("vectorizer")
-    document_topics_ = shown("document_topics")
-    topic_names_ = shown("topic_names")
-    topic_words_ = shown("topic_words")
-    target_names_ = shown("target_names")
-    coherence_ = shown("coherence")
-    probable_coherence_ = shown("probable_coherence")
-    topic_support_ = shown("topic_support")
-    topic_labels_ = shown("topic_labels")
-    stability_ = shown("stability")
-    seed_ = shown("seed")
-    timings_ = shown("timings")
-    fingerprint_ = shown("fingerprint")
-    settled_ = shown("settled")
-    learned_ = shown("learned")
-    drift_ = shown("drift")
+    estimator_ = shown("estimator", "The fitted estimator.")
+    vectorizer_ = shown("vectorizer", "The fitted vectorizer.")
+    document_topics_ = shown(
+        "document_topics", "Representations of the documents, of shape (n_documents, n_components)."
+    )
+    topic_names_ = shown("topic_names", "Names of the topics.")
+    topic_words_ = shown(
+        "topic_words", "Columns of the words that describe each topic, best first."
+    )
+    target_names_ = shown("target_names", "Classes, or names of numeric targets.")
+    coherence_ = shown("coherence", "Mean NPMI of each topic’s first ten words.")
+    probable_coherence_ = shown("probable_coherence", "The same for the ten most probable words.")
+    topic_support_ = shown("topic_support", "Number of labelled documents behind each topic.")
+    topic_labels_ = shown("topic_labels", "Number of those documents with each label.")
+    stability_ = shown(
+        "stability", "Similarity of each topic to its match in each bootstrap sample."
+    )
+    seed_ = shown("seed", "Seed of the start.")
+    timings_ = shown("timings", "Seconds that each step took.")
+    fingerprint_ = shown("fingerprint", "Digest of the documents and their labels.")
+    settled_ = shown("settled", "What the user decided about the topics.")
+    learned_ = shown("learned", "Digests of the documents that updates added.")
+    drift_ = shown("drift", "How a refit or an update changed the topics.")
 
     def __init__(
         self,
@@ -269,7 +275,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         *,
         sample_weight: Any = None,
         target_weights: Any = None,
-        fit_with: Fit | None = None,
+        fit_with: FitFunction | None = None,
     ) -> Self:
         """Learn topics from documents, and from labels if there are any.
 
@@ -414,10 +420,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         fitted: FittedTopics | None = getattr(self, "_fitted", None)
         if fitted is None or (fitted.document_scores is None and fitted.batch is None):
             raise AttributeError("document_scores_ is available only after a fit.")
-        if fitted.document_scores is None:  # of a stream, which has no encoder
-            scores = predictions.scores_of(fitted.estimator, fitted.batch, fitted.document_topics)
-            self.amend(document_scores=scores)
-        return np.asarray(self.fitted.document_scores)
+        if fitted.document_scores is not None:
+            return fitted.document_scores
+        scores = predictions.scores_of(fitted.estimator, fitted.batch, fitted.document_topics)
+        if self._fitted is fitted:  # another thread may have brought a newer state
+            self._fitted = replace(fitted, document_scores=scores)
+        return scores
 
     @property
     def n_iter_(self) -> int:
@@ -943,7 +951,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return edits.pin(self, topic, words)
 
     def ban(self, topic: int | str, words: str | Iterable[str]) -> Self:
-        """Return the model with some words banned from a topic, in later fits as well.
+        """Return the model with some words banned from a topic, also in later fits.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ def read_seeds(seeds: Any, vectorizer: Any, n_components: int) -> Seeds:
                 Parameter("seeds"),
                 f" has {len(seeds)} names, but there are only {n_components} topics",
             ),
-            ("raise ", Parameter("n_components"), " or join seeds"),
+            ("raise ", Parameter("n_components"), " or merge seeds"),
         )
     places = {word: j for j, word in enumerate(vectorizer.get_feature_names_out())}
     analyze = vectorizer.build_analyzer() if hasattr(vectorizer, "build_analyzer") else None

@@ -24,7 +24,7 @@ from cofactor.text.documents import DocumentRows
 from cofactor.text.encoders import refuse_encoder
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import (
-    Fit,
+    FitFunction,
     described_fit,
     draw_seed,
     finish_fit,
@@ -32,7 +32,12 @@ from cofactor.text.fitting import (
     fit_here,
     timed_state,
 )
-from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING, WordVectorizer
+from cofactor.text.vectorizer.word_vectorizer import (
+    ADDED_ATTRIBUTES,
+    DEFAULTS_OF_OLDER_MODELS,
+    LATER_ATTRIBUTES,
+    WordVectorizer,
+)
 
 # Maximum number of documents whose representations a model of blocks keeps. Shares, the order of
 # words, coherence and reports describe these documents.
@@ -89,7 +94,9 @@ def write_word_blocks(
         "parameters": vectorizer.get_params(),
         "words": vectorizer.words_.tolist(),
         "idf": vectorizer.idf_.tolist(),
-        "reading": {name: getattr(vectorizer, name) for name in (*READING, *LATER)},
+        "reading": {
+            name: getattr(vectorizer, name) for name in (*ADDED_ATTRIBUTES, *LATER_ATTRIBUTES)
+        },
     }
     return RowBlocks.write(
         folder, matrices(), overwrite=overwrite, notes=lambda: {"vectorizer": words, **notes()}
@@ -125,7 +132,7 @@ def _vectorizer(
     reading: dict[str, Any] | None = None,
 ) -> WordVectorizer:
     pair = tuple(parameters["ngram_range"])  # JSON has lists only
-    older = OLDER if reading is None else {}
+    older = DEFAULTS_OF_OLDER_MODELS if reading is None else {}
     vectorizer = WordVectorizer(**{**older, **parameters, "ngram_range": pair})
     vectorizer._validate_params()
     weights = np.array(idf, dtype=np.float64)
@@ -135,14 +142,14 @@ def _vectorizer(
         raise ValueError("the words do not match their weights")
     vectorizer.words_, vectorizer.idf_ = np.array(words, dtype=object), weights
     if reading is not None:
-        for name in READING:
+        for name in ADDED_ATTRIBUTES:
             setattr(vectorizer, name, reading[name])
-        for name in LATER:
+        for name in LATER_ATTRIBUTES:
             setattr(vectorizer, name, reading.get(name))
     return vectorizer
 
 
-def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> FittedTopics:
+def fit_blocks(model: Any, blocks: WordBlocks, *, fit: FitFunction = fit_here) -> FittedTopics:
     """Fit a topic model to blocks; return its state, which describes `described_rows`.
 
     Parameters

@@ -67,7 +67,7 @@ def multiplied(V, entries, F, forms, barrier):
 
 
 def variants():
-    return sorted(library.FOLDER.glob(f"kernels*{library.SUFFIX}"))
+    return sorted(library.NATIVE_FOLDER.glob(f"kernels*{library.SUFFIX}"))
 
 
 def runs_here(path):
@@ -90,7 +90,7 @@ def test_instruction_sets_give_the_same_bits(path, monkeypatch):
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "zig"])
 def test_compilers_and_machines_give_the_same_bits(compiler, level, target, tmp_path):
     """driver.c prints a digest of results; zig compiles for another machine, and qemu runs it."""
-    zig = library.FOLDER.parents[4] / "build" / "zig" / "ziglang" / "zig"
+    zig = library.NATIVE_FOLDER.parents[4] / "build" / "zig" / "ziglang" / "zig"
     command = str(zig) if compiler == "zig" and zig.exists() else compiler
     needed, options, run = [command], ["cc"] * (compiler == "zig"), []
     if target:
@@ -102,8 +102,11 @@ def test_compilers_and_machines_give_the_same_bits(compiler, level, target, tmp_
     if missing := [name for name in needed if not shutil.which(name)]:
         pytest.skip(f"{' and '.join(missing)} not installed")
     program = tmp_path / "driver"
-    sources = [str(Path(__file__).with_name("driver.c")), *map(str, library.FOLDER.glob("*.c"))]
-    flags = [*FLAGS, level, f"-I{library.FOLDER}", *sources, "-o", str(program), "-lm"]
+    sources = [
+        str(Path(__file__).with_name("driver.c")),
+        *map(str, library.NATIVE_FOLDER.glob("*.c")),
+    ]
+    flags = [*FLAGS, level, f"-I{library.NATIVE_FOLDER}", *sources, "-o", str(program), "-lm"]
     subprocess.run([command, *options, *flags], check=True)
     done = subprocess.run([*run, str(program)], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == DIGEST

@@ -428,7 +428,7 @@ def test_a_missing_library_is_one_sentence(name, tmp_path, monkeypatch):
     with pytest.raises(ImportError, match="COFACTOR_KERNELS names kernels that cannot be loaded"):
         library.load()
     monkeypatch.delenv(library.VARIABLE)
-    monkeypatch.setattr(library, "FOLDER", tmp_path)
+    monkeypatch.setattr(library, "NATIVE_FOLDER", tmp_path)
     with pytest.raises(ImportError, match="install cofactor again, from a wheel or with a C comp"):
         library.load()
 

@@ -32,7 +32,7 @@ def test_swapped_arrays(folder):
     one, other = "model.document_topics_", "model.estimator_.representation_"
     held[one], held[other] = held[other], held[one]
     replace(folder, "factors.npz", npy.pack(held))
-    refuse(folder, "npy has other values than when it was saved")
+    refuse(folder, "npy differs from when it was saved")
 
 
 def test_pickles_are_refused(folder):

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import cofactor
-from cofactor import SSNMFClassifier, TopicModel, load_model
+from cofactor import NMF, SSNMFClassifier, TopicModel, load_model
 from cofactor.io.models import save_load
 from cofactor.linear.views import View
 from model_folders import LABELS, TEXTS, refuse
@@ -98,7 +98,7 @@ DAMAGES = {
     "neither mean nor spread": (with_view(mean=None, spread=None), "view"),
     "a scale of zero": (with_view(scale=0.0), "scale"),
     "a negative scale": (with_view(scale=-1.0), "scale"),
-    "a scale that is no number": (with_view(scale=float("nan")), "scale|NaN|nan"),
+    "a scale that is not a number": (with_view(scale=float("nan")), "scale|NaN|nan"),
     "a scale that is text": (with_view(scale="1"), "scale"),
     "a mean of another shape": (lambda h: with_view(mean=h.view.mean[:2])(h), "mean|spread"),
     "NaN in the mean": (lambda h: with_view(mean=changed(h.view.mean, np.nan))(h), "mean"),
@@ -167,3 +167,30 @@ def test_models_of_before_predict_by_their_topics(path):
     expected = np.divide(fitted_targets, total, out=even, where=total > 0)
     assert_allclose(estimator.predict_proba(X), expected, rtol=1e-9)
     assert len(model.documents()) == len(estimator.representation_)
+
+
+def test_an_infinite_supervision_comes_back(tmp_path):
+    """λ in the user's units may be infinite where data and targets are of extreme sizes."""
+    X, y = samples("columns"), np.arange(30) % 3
+    model = SSNMFClassifier(3, data_loss="frobenius", max_iter=5, random_state=0).fit(X * 1e200, y)
+    assert model.supervision_ == np.inf
+    cofactor.save(model, tmp_path / "model")
+    assert load_model(tmp_path / "model").supervision_ == np.inf
+
+
+@pytest.mark.parametrize(
+    "field", ["_head", "target_components_", "supervision_", "expected_score_"]
+)
+def test_an_nmf_has_no_targets(field, dense, tmp_path, monkeypatch):
+    model = NMF(3, max_iter=5, random_state=0).fit(samples("columns"))
+    name = field.strip("_")
+    model.amend(**{name: getattr(dense.fitted, name)})
+    refuse(saved(model, tmp_path, monkeypatch), "_coding")
+
+
+def test_a_classifier_has_no_missing_cells(dense, tmp_path, monkeypatch):
+    X = samples("columns")
+    X[0, 0] = np.nan
+    cells = NMF(2, max_iter=5, random_state=0).fit(X).cells_
+    damaged = dense.with_fitted(replace(dense.fitted, cells=cells))
+    refuse(saved(damaged, tmp_path, monkeypatch), "cells_")

@@ -157,7 +157,7 @@ DAMAGES = {
     "a wider matrix": (put("width", 13), "features"),
     "no width": (put("width", None), "width"),
     "zeros as a number": (put("zeros", 1), "zeros"),
-    "both weights": (put("cell_weights", np.ones((60, 3))), "exclude"),
+    "both weights": (put("cell_weights", np.ones((60, 3))), "both given"),
     "a missing part": (lambda parts: parts.pop("keys"), "lacks"),
 }
 

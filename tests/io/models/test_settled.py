@@ -30,8 +30,8 @@ DAMAGES = {
     "too many topics": (("names", ["a", "b", "c"]), "Settled|settled_"),
     "a number as a name": (("names", [1, None]), "wrong type"),
     "numbers for frozen": (("frozen", [0, 1]), "wrong type"),
-    "words that are no list": (("pinned", ["rocket", []]), "wrong type"),
-    "a word that is no text": (("banned", [[], [None]]), "not a string"),
+    "words that are not a list": (("pinned", ["rocket", []]), "wrong type"),
+    "a word that is not a text": (("banned", [[], [None]]), "not a string"),
     "no list": (("banned", None), "not a list"),
     "an unknown part": (("more", []), "more"),
 }

@@ -48,14 +48,14 @@ def test_another_format_is_refused_with_its_row():
     with pytest.raises(InputError, match="row 2: the date 'soon' in 'when' has no known format"):
         read("soon")
     with pytest.raises(InputError, match="row 3: the date '2024-01-01'"):
-        read("31/12/2024", "2024-01-01", form="%d/%m/%Y")
+        read("31/12/2024", "2024-01-01", date_format="%d/%m/%Y")
 
 
 def test_a_date_that_means_two_days_is_refused():
     with pytest.raises(InputError, match=r"row 3: the date '03/04/2024' .* in two ways") as said:
         read("05/05/2024", "03/04/2024")
-    assert "--date-format '%d/%m/%Y' or --date-format '%m/%d/%Y'" in str(said.value)
-    assert read("03/04/2024", form="%m/%d/%Y").values == [datetime(2024, 3, 4)]
+    assert "add date_format='%d/%m/%Y' or date_format='%m/%d/%Y'" in str(said.value)
+    assert read("03/04/2024", date_format="%m/%d/%Y").values == [datetime(2024, 3, 4)]
     assert read("05/05/2024").values == [datetime(2024, 5, 5)]
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from cofactor.cli._options import relabel_options
 from cofactor.io.tables import InputError, label_advice
 from cofactor.io.tables.label_advice import label_notes, marks, merges, probable_merges, refusal
 from cofactor.io.tables.labels import (
@@ -11,7 +12,6 @@ from cofactor.io.tables.labels import (
     as_label_columns,
     label_form,
     read_relabels,
-    relabel_options,
     written_number,
 )
 from cofactor.targets.task import are_numbers, parse_labels
@@ -24,6 +24,10 @@ def counted(labels, several=False):
     return counts
 
 
+def notes(counts):
+    return [*map(str, label_notes(counts))]
+
+
 SCORES = [str(80 + i % 21) for i in range(100)]
 
 
@@ -32,7 +36,7 @@ SCORES = [str(80 + i % 21) for i in range(100)]
     [
         (SCORES, "numbers"),  # never 21 classes
         ([str(i % 5 + 1) for i in range(50)], "classes"),  # stars
-        ([str(i % 20) for i in range(100)], "classes"),  # codes from 0 on
+        ([str(i % 20) for i in range(100)], "classes"),  # codes that begin at 0
         ([str(i % 20 - 1) for i in range(100)], "classes"),  # codes, and -1
         ([f"{i % 20:03}" for i in range(100)], "classes"),  # codes with zeros in front
         ([f"{i % 15 * 10}" for i in range(100)], "numbers"),
@@ -46,24 +50,24 @@ def test_whole_numbers(labels, form):
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        (SCORES, "The labels are numbers, so fit predicts numbers; --task classes"),
+        (SCORES, "The labels are numbers, so fit predicts numbers; task='classes'"),
         ([str(i % 20) for i in range(100)], "from 0 to 19 and are read as 20 classes"),
-        ([str(i % 5 + 1) for i in range(50)], "--task numbers predicts numbers"),
-        (["-1"] * 10 + ["0", "1", "2"] * 20, "If '-1' means not labelled, add --unlabelled '-1'"),
-        (["-1.0"] * 10 + ["0.5", "1.5", "2"] * 20, "add --unlabelled '-1.0'"),
+        ([str(i % 5 + 1) for i in range(50)], "task='numbers' predicts numbers"),
+        (["-1"] * 10 + ["0", "1", "2"] * 20, "If '-1' means not labelled, add unlabelled=['-1']"),
+        (["-1.0"] * 10 + ["0.5", "1.5", "2"] * 20, "add unlabelled=['-1.0']"),
         (["x"] * 9, "All labels of the label column are"),
         ([""] * 9, "The label column has no label"),
         (["x"] * 9 + ["y"] * 9 + ["z" * 10**6], f"The label '{'z' * 59}…' has more than 200"),
         (["x"] * 9 + ["y"] * 9 + ["z"], "Fewer than 5 labels of 'z'"),
-        (["x"] * 9 + ["y"] * 9 + ["z"], "--min-labels 5 leaves them out"),
+        (["x"] * 9 + ["y"] * 9 + ["z"], "min_labels=5 leaves them out"),
         (
             ["Sport"] * 9 + ["Sprot"] * 2 + ["y"] * 9,
-            "'Sprot' (2) and 'Sport' (9). To merge them: --relabel Sprot=Sport",
+            "'Sprot' (2) and 'Sport' (9); relabel={'Sprot': 'Sport'} merges them",
         ),
     ],
 )
 def test_notes(labels, said):
-    assert said in " ".join(label_notes(counted(labels)))
+    assert said in " ".join(notes(counted(labels)))
 
 
 @pytest.mark.parametrize("mark", ["k.A.", "#N/A", "keine Angabe", "N.A.", "未知", "--", "Unknown"])
@@ -72,14 +76,14 @@ def test_labels_that_mean_not_labelled(mark):
 
 
 def test_numbers_are_noticed_beside_labels_that_mean_nothing():
-    notes = label_notes(counted([*SCORES, *["n/a"] * 9]))
-    assert notes == [
-        "If 'n/a' means not labelled, add --unlabelled 'n/a'. The other labels are numbers, which "
+    said = notes(counted([*SCORES, *["n/a"] * 9]))
+    assert said == [
+        "If 'n/a' means not labelled, add unlabelled=['n/a']. The other labels are numbers, which "
         "fit then predicts."
     ]
-    stars = label_notes(counted([*(str(i % 5 + 1) for i in range(50)), *["n/a"] * 9]))
+    stars = notes(counted([*(str(i % 5 + 1) for i in range(50)), *["n/a"] * 9]))
     assert "from 1 to 5 and are read as 5 classes" in stars[0]
-    assert stars[1] == "If 'n/a' means not labelled, add --unlabelled 'n/a'."
+    assert stars[1] == "If 'n/a' means not labelled, add unlabelled=['n/a']."
     assert refusal(counted([*(str(3 * i) for i in range(60)), "7", "7", *["n/a"] * 9])) is None
     assert "dates" in refusal(counted([*(f"2024-05-{i:02}" for i in range(10, 30)), "n/a", "n/a"]))
     rest = counted(["a", "b", "n/a"] * 3).without(["n/a"])
@@ -98,10 +102,10 @@ def test_numbers_are_noticed_beside_labels_that_mean_nothing():
 )
 def test_numbers_as_people_write_them(labels, first):
     said = f"Labels like {first!r} are read as {len(set(labels) - {'n/a'})} classes; to predict"
-    assert said in " ".join(label_notes(counted(labels * 9)))
+    assert said in " ".join(notes(counted(labels * 9)))
 
 
-def test_names_with_digits_are_no_numbers():
+def test_names_with_digits_are_not_numbers():
     for labels in (["1", "2"], ["4.5", "3"], ["3a", "4,5"], ["v1.2", "v1,3"], ["1-2"], ["1.2.3"]):
         assert written_number(labels) is None
 
@@ -109,8 +113,8 @@ def test_names_with_digits_are_no_numbers():
 def test_short_names_that_may_be_misspelt_are_asked_about():
     labels = ["Hockey"] * 40 + ["Hokey"] * 3 + ["Cars"] * 30 + ["Rare"] * 3
     assert merges(counted(labels)) == {}
-    said = " ".join(label_notes(counted(labels)))
-    assert "misspelt: 'Hokey' for 'Hockey'. If so, add --relabel Hokey=Hockey" in said
+    said = " ".join(notes(counted(labels)))
+    assert "misspelt: 'Hokey' for 'Hockey'; if so, relabel={'Hokey': 'Hockey'} merges them" in said
     assert "'Rare' for" not in said
 
 
@@ -123,11 +127,11 @@ def test_minus_is_a_class_beside_plus():
     "labels", [["0", "1"] * 20, ["a"] * 9 + ["b"] * 9, ["-5", "-1"] * 9 + ["2", "7"] * 9]
 )
 def test_usual_labels_are_not_commented(labels):
-    assert not [one for one in label_notes(counted(labels)) if "whole numbers" not in one]
+    assert not [one for one in notes(counted(labels)) if "whole numbers" not in one]
 
 
 def test_a_misspelt_class_is_not_asked_for_more_labels():
-    said = label_notes(counted(["Sport"] * 9 + ["Sprot"] * 2 + ["food"] * 9))
+    said = notes(counted(["Sport"] * 9 + ["Sprot"] * 2 + ["food"] * 9))
     assert not any("Fewer than" in one for one in said)
 
 
@@ -145,7 +149,7 @@ def test_a_misspelt_class_is_not_asked_for_more_labels():
         ),
     ],
 )
-def test_what_is_no_label_is_refused(labels, said):
+def test_what_is_not_a_label_is_refused(labels, said):
     assert said in (refusal(counted(labels)) or "")
 
 
@@ -167,18 +171,18 @@ def test_what_may_be_a_label_is_not(labels):
 def test_many_merges_go_to_a_file():
     labels = [f"{name}{end}" for name in "abcdefghij" for end in ["x class", "X Class"]] * 9
     assert len(merges(counted(labels))) == 10
-    said = " ".join(label_notes(counted(labels)))
+    said = " ".join(notes(counted(labels)))
     assert "and 2 more" in said
-    assert "check --write-relabels, and name it with --relabel-file" in said
+    assert "and name it with relabel_file" in said
 
 
 def test_rare_classes():
     counts = counted(["a"] * 9 + ["b"] * 4 + ["c"])
     assert counts.rarer_than(5, "classes") == ["b", "c"]
     assert counts.rarer_than(0, "numbers") == []
-    with pytest.raises(InputError, match="--min-labels 10 leaves no class: the largest has 9"):
+    with pytest.raises(InputError, match="min_labels=10 leaves no class: the largest has 9"):
         counts.rarer_than(10, "classes")
-    with pytest.raises(InputError, match="--min-labels 5 needs classes, but here are numbers"):
+    with pytest.raises(InputError, match="min_labels=5 needs classes, but the table has numbers"):
         counts.rarer_than(5, "numbers")
 
 
@@ -201,8 +205,8 @@ def test_relabels_are_read_back(tmp_path):
     ("given", "said"),
     [
         (["a"], "must be the old and the new name, like Sprot=Sport"),
-        (["a="], "for labels that mean not labelled use --unlabelled"),
-        (["a=b=c"], "--relabel-file"),
+        (["a="], "for labels that mean not labelled use unlabelled"),
+        (["a=b=c"], "name it with relabel_file"),
         (["a=b", "a=c"], "renames 'a' to 'c', but it is renamed to 'b' before"),
         (["a=b", "b=c", "c=a"], "leads in a circle: 'a' to 'b' to 'c' to 'a'"),
     ],
@@ -305,7 +309,7 @@ def test_the_work_is_bounded_by_the_lengths_of_names():
     assert probable_merges(long) == {"b" * 69: "b" * 70}
     assert probable_merges(many | long) == {}
     text = "word " * 60
-    assert probable_merges({text: 40, f"{text[:-3]}x": 1}) == {}  # texts are no misspelt names
+    assert probable_merges({text: 40, f"{text[:-3]}x": 1}) == {}  # texts are not misspelt names
     long = "x" * 10**6
     counts = {long: 40, f"{long[1:]}y": 1, "Billing": 30, "Biling": 1}
     assert probable_merges(counts) == {"Biling": "Billing"}

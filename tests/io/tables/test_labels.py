@@ -98,7 +98,7 @@ def test_separators_are_suspected_where_parts_recur(labels, mark):
 
 
 def test_a_column_named_twice():
-    with pytest.raises(InputError, match="--label 'a' is given twice"):
+    with pytest.raises(InputError, match="label='a' is given twice"):
         as_label_columns(("a", "a"))
 
 
@@ -115,15 +115,16 @@ def test_a_survey_of_sets(tmp_path):
     found = survey(table(tmp_path, text), "body", "tags", (), ";")
     assert (found.form, found.labelled, dict(found.classes)) == ("sets", 3, {"x": 3, "y": 2})
     assert found.conflicts.count == 1
-    assert "several labels at once, 1.7 of them" in " ".join(advise(found, "tags"))
+    assert "several labels at once, 1.7 of them" in " ".join(map(str, advise(found, "tags")))
     plain = survey(table(tmp_path, text), "body", "tags")
-    assert "'x;y' hold several labels, add --label-separator ';'" in " ".join(advise(plain, "tags"))
+    said = " ".join(map(str, advise(plain, "tags")))
+    assert "'x;y' hold several labels, add label_separator=';'" in said
 
 
 def test_a_survey_of_columns_and_of_numbers(tmp_path):
     text = "body,r,p,v\na,1,0,0.5\nb,0,,2\nc,1,1,\n"
     found = survey(table(tmp_path, text), "body", ["r", "p"])
     assert (found.form, dict(found.classes)) == ("columns", {"r": 2, "p": 1})
-    assert "yes (1) or no (0)" in " ".join(advise(found, ["r", "p"]))
+    assert "yes (1) or no (0)" in " ".join(map(str, advise(found, ["r", "p"])))
     facts = as_facts(survey(table(tmp_path, text), "body", "v"), "v")
     assert (facts["labels_are"], facts["classes"], facts["range"]) == ("numbers", {}, [0.5, 2.0])

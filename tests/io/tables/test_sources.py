@@ -228,7 +228,7 @@ def test_a_named_encoding_is_used(tmp_path):
     assert table(path, encoding="koi8-r")[1] == [["Привет"]]
     path.write_bytes(codecs.BOM_UTF16_BE + "text\nПривет\n".encode("utf-16-be"))
     assert table(path, encoding="utf-16")[1] == [["Привет"]]
-    with pytest.raises(InputError, match="--encoding 'klingon' is not known"):
+    with pytest.raises(InputError, match="encoding='klingon' is not known"):
         open_source(path, encoding="klingon")
     with pytest.raises(InputError, match="not known"):
         open_source(path, encoding="base64")
@@ -252,7 +252,7 @@ def test_quotes_may_be_part_of_the_text(tmp_path):
     (tmp_path / "a.tsv").write_text('id\tbody\n1\t"Hi" she said\n2\t"oh\n')
     rows = table(tmp_path / "a.tsv", no_quotes=True)[1]
     assert rows == [["1", '"Hi" she said'], ["2", '"oh']]
-    with pytest.raises(InputError, match="--no-quotes"):
+    with pytest.raises(InputError, match="use no_quotes=True"):
         table(tmp_path / "a.tsv")
 
 
@@ -272,11 +272,11 @@ BAD = {
     "headless.csv": (b",,\n1,2,3\n", "empty header"),
     "mark.csv": (codecs.BOM_UTF8, "is empty"),
     "long.csv": (b"id,body\n1,a\n2,b,c\n", "row 3 has 3 cells, but the header has 2"),
-    "short.csv": (b"id,body\n1,a\n2\n", "row 3 has 1 cell, but the header has 2: add"),
+    "short.csv": (b"id,body\n1,a\n2\n", "row 3 has 1 cell, but the header has 2; add"),
     "quote.csv": (b'id,body\n1,"a\n2,b\n', r"row 2: a quote that opens here is never closed"),
-    "inner.csv": (b'id,body\n1,"a "b" c"\n', "row 2: a quote stands inside a quoted cell; double"),
+    "inner.csv": (b'id,body\n1,"a "b" c"\n', "row 2: a quote is inside a quoted cell; double"),
     "lines.csv": (b'id,body\n1,"a\n\nb"\n2\n', "row 3 has 1 cell"),
-    "return.csv": (b"id,body\n1,a\rb\n", "row 2: a carriage return stands alone"),
+    "return.csv": (b"id,body\n1,a\rb\n", "row 2: a carriage return is alone"),
     "nul.csv": (b"id,body\n1,a\n2,b\0c\n", "line 3 holds a NUL byte"),
     "image.csv": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "NUL byte"),
     "bytes.csv": (b"id,body\n1,\xff\x81\n", "line 2 has a byte 0x81 that is neither"),
@@ -359,7 +359,7 @@ def test_without_a_name_the_only_column_is_the_text(tmp_path):
     (tmp_path / "a.csv").write_text("body\na\n")
     assert text_column(open_source(tmp_path / "a.csv"), None) == "body"
     (tmp_path / "a.csv").write_text("id,body\n1,a\n")
-    with pytest.raises(InputError, match=r"--text is missing.*'id', 'body'"):
+    with pytest.raises(InputError, match=r"text is missing.*'id', 'body'"):
         text_column(open_source(tmp_path / "a.csv"), None)
 
 

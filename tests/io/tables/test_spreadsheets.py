@@ -30,7 +30,7 @@ def test_cells_and_rows_are_those_that_the_program_shows(tmp_path):
 
 
 def test_documents_of_a_spreadsheet(tmp_path):
-    found = read_documents(open_source(book(tmp_path)), "body", "team", further={"id": "--id"})
+    found = read_documents(open_source(book(tmp_path)), "body", "team", further={"id": "id"})
     assert (found.texts, found.labels, found.rows) == (
         ["the moon", "a goal"],
         ["space", ""],
@@ -57,7 +57,8 @@ def test_the_sheet_is_chosen_and_said(tmp_path):
     path = book(tmp_path, {"Old": [["x"]], "Posts": ROWS, "More": [["y"], [1]]}, hidden=["Old"])
     source = open_source(path)
     assert source.columns == HEADER
-    assert source.notes == ["Read the sheet 'Posts'; --sheet names another of the 3 sheets."]
+    (note,) = source.notes
+    assert str(note) == "Read the sheet 'Posts'; sheet names another of the 3 sheets."
     named = open_source(path, sheet="More")
     assert (named.columns, named.notes) == (["y"], [])
 
@@ -65,12 +66,12 @@ def test_the_sheet_is_chosen_and_said(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "options", "sheet", "said"),
     [
-        (ROWS, {}, "Post", r"--sheet 'Post' is not a sheet of .*a\.xlsx\. Did you mean 'Posts'\?"),
+        (ROWS, {}, "Post", r"sheet='Post' is not a sheet of .*a\.xlsx\. Did you mean 'Posts'\?"),
         (
             {"A": [], "B": ROWS},
             {},
             None,
-            r"the sheet 'A' is empty; name another with --sheet\. There are 'B'\.",
+            r"the sheet 'A' is empty; name another with sheet\. There are 'B'\.",
         ),
         ({"A": []}, {}, None, r"the sheet 'A' is empty; it is the only sheet: fill it in"),
         (
@@ -113,7 +114,7 @@ def test_damaged_and_large_files(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="cannot be read as a spreadsheet"):
         open_source(tmp_path / "b.xlsx")
     (tmp_path / "c.csv").write_text("a\n")
-    with pytest.raises(InputError, match="--sheet 'x' needs a spreadsheet"):
+    with pytest.raises(InputError, match="sheet='x' needs a spreadsheet"):
         open_source(tmp_path / "c.csv", sheet="x")
     monkeypatch.setattr("cofactor.io.tables.spreadsheets.MAX_UNPACKED_BYTES", 100)
     with pytest.raises(InputError, match="unpacks to more than 100 bytes"):

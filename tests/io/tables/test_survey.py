@@ -24,8 +24,8 @@ def test_a_survey_counts(tmp_path):
     ("labels", "said"),
     [
         ("x,x,x", "All labels of the label column are"),
-        ("x,y,NA", "--unlabelled 'NA'"),
-        ("Sport,sport,x", "'sport' (1) and 'Sport' (1). To merge them: --relabel sport=Sport"),
+        ("x,y,NA", "add unlabelled=['NA']"),
+        ("Sport,sport,x", "'sport' (1) and 'Sport' (1); relabel={'sport': 'Sport'} merges them"),
         ("1.5,2,3", "The labels are numbers"),
         (",,", "The label column has no label"),
         ("x,x,y", "Fewer than 5 labels of 'x', 'y'"),
@@ -34,11 +34,11 @@ def test_a_survey_counts(tmp_path):
 def test_a_survey_advises(tmp_path, labels, said):
     rows = "".join(f"text{i},{label}\n" for i, label in enumerate(labels.split(",")))
     found = the_survey(tmp_path, "body,team\n" + rows)
-    assert said in " ".join(advise(found, "team"))
+    assert said in " ".join(map(str, advise(found, "team")))
 
 
 @pytest.mark.parametrize(("text", "doubted"), [("T-{:05}", True), ("7{}", True), ("moon", False)])
 def test_ids_are_no_texts(tmp_path, text, doubted):
     rows = "".join(f"{text.format(i)},x\n" for i in range(9))
-    said = " ".join(advise(the_survey(tmp_path, "body,team\n" + rows), "team"))
+    said = " ".join(map(str, advise(the_survey(tmp_path, "body,team\n" + rows), "team")))
     assert ("9 documents are without a word: is this the column of the texts?" in said) == doubted

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from cofactor.cli._options import TableOptions
+from cofactor.cli._tables import read_table
 from cofactor.cli.app import _read
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import known_labels, known_values, readable
@@ -193,3 +194,22 @@ def test_cells_of_single_cell_data():
         assert read_labels(obs, "kind").tolist() == ["0", "1", None, "0"]
     assert read_labels(obs, "kind", unlabelled="-1").tolist() == ["0", "1", None, "0"]
     assert read_labels(obs, "words").tolist() == ["a", None, "-1", None]
+
+
+@pytest.mark.parametrize("truth", [False, True])
+def test_minus_one_is_unlabelled_in_every_column(truth, tmp_path):
+    """Also in a column of test labels, and where no other label is left."""
+    rows = [["moon rocket", "0"], ["goal puck", "1"], ["oven pan", "2"], ["rocket", "-1"]]
+    table = tmp_path / "t.csv"
+    lines = [f"{text},{label if truth else -1}" for text, label in rows]
+    lines = [f"{line},{i % 3}" for i, line in enumerate(lines)]
+    table.write_text("\n".join(["body,first,second", *lines]))
+    if truth:
+        asked = TableOptions(text="body", labels=("second",))
+        found = read_table(table, asked, truth=("first",))
+        assert found.truth == ["0", "1", "2", ""]
+    else:
+        asked = TableOptions(text="body", labels=("first",))
+        found = read_table(table, asked, task="classes", may_lack=True)
+        assert found.y is None
+        assert found.facts["labelled"] == 0

@@ -87,7 +87,7 @@ def listed(ranking):
 
 
 def test_values(parts, monkeypatch):
-    monkeypatch.setattr(module, "SWEEPS", 2000)
+    monkeypatch.setattr(module, "SETTLING_SWEEPS", 2000)
     X, S, A = parts
     expected = oracle(X.toarray(), S, A)
     assert listed(rank_words(X, S, A)) == expected
@@ -96,7 +96,7 @@ def test_values(parts, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_values_of_random_documents(seed, monkeypatch):
-    monkeypatch.setattr(module, "SWEEPS", 5000)
+    monkeypatch.setattr(module, "SETTLING_SWEEPS", 5000)
     random = np.random.default_rng(seed)
     S, A = random.gamma(0.3, size=(60, 4)), random.gamma(0.3, size=(4, 70))
     X = random.poisson(S @ A * 0.7).astype(float)
@@ -110,7 +110,7 @@ def test_values_of_random_documents(seed, monkeypatch):
 
 def test_a_few_sweeps_are_enough(parts, monkeypatch):
     few = rank_words(*parts)
-    monkeypatch.setattr(module, "SWEEPS", 2000)
+    monkeypatch.setattr(module, "SETTLING_SWEEPS", 2000)
     for one, other in zip(listed(few), listed(rank_words(*parts)), strict=True):
         assert one[:5] == other[:5]
 

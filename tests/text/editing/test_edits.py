@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cofactor import TopicModel, load_model
-from cofactor.estimators.edits import masses, with_topics
-from cofactor.estimators.inference import topic_shares
+from cofactor.estimators.edits import with_topics
+from cofactor.estimators.inference import masses, topic_shares
 from cofactor.text.describe.answers import represent_documents
 from cofactor.text.documents import DocumentRows
 from cofactor.text.editing import refits

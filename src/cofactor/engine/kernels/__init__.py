@@ -90,7 +90,7 @@ def descend_slices(
     ``tolerance`` of their optimum.  Return the number of rows that are not finished.
 
     ``costs`` gets the weighted costs of each slice's entries afterwards.  The last entries of a
-    row, those with an index from ``split`` on, belong to the second term, the others to the first.
+    row, with indices of at least ``split``, belong to the second term, the others to the first.
     """
     check_factor("V", V, write=True)
     check("F", F, (None, V.shape[1]))

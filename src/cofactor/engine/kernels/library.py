@@ -27,7 +27,7 @@ from cofactor.engine.kernels.arguments import (
 VARIABLE = "COFACTOR_KERNELS"
 """Environment variable with the variant to load, ``v2``, ``v3`` or ``v4``, or with a file."""
 
-FOLDER = Path(__file__).parent / "native"
+NATIVE_FOLDER = Path(__file__).parent / "native"
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 _SIGNATURES: dict[str, list[Any]] = {
@@ -101,9 +101,9 @@ def load() -> Library:
     wanted = os.environ.get(VARIABLE, "")
     if os.path.sep in wanted:
         return open_library(Path(wanted))
-    found = {path.stem: path for path in FOLDER.glob(f"kernels*{SUFFIX}")}
+    found = {path.stem: path for path in NATIVE_FOLDER.glob(f"kernels*{SUFFIX}")}
     if wanted:
-        library = open_library(FOLDER / f"kernels-{wanted}{SUFFIX}")
+        library = open_library(NATIVE_FOLDER / f"kernels-{wanted}{SUFFIX}")
         if f"v{library.level}" < wanted:
             raise ImportError(
                 f"The environment variable {VARIABLE} names kernels for x86-64-{wanted}, but this "
@@ -111,7 +111,7 @@ def load() -> Library:
             )
         return library
     if "kernels-v2" not in found:
-        return open_library(FOLDER / f"kernels{SUFFIX}")
+        return open_library(NATIVE_FOLDER / f"kernels{SUFFIX}")
     basic = open_library(found["kernels-v2"])
     best = [f"kernels-v{level}" for level in range(basic.level, 2, -1)]
     return next((open_library(found[name]) for name in best if name in found), basic)
@@ -154,7 +154,9 @@ def _compiled_layout(functions: Any) -> list[tuple[str, str, int, int]]:
 
 def _missing(path: Path, error: Exception) -> str:
     if os.environ.get(VARIABLE):
-        known = sorted(p.stem.removeprefix("kernels-") for p in FOLDER.glob(f"kernels*{SUFFIX}"))
+        known = sorted(
+            p.stem.removeprefix("kernels-") for p in NATIVE_FOLDER.glob(f"kernels*{SUFFIX}")
+        )
         return (
             f"The environment variable {VARIABLE} names kernels that cannot be loaded ({error}); "
             f"unset it, or name one of these: {', '.join(known) or 'none is there'}."

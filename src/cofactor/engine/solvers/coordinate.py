@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cofactor.engine.factors import NAMES, Factors, PaddedFactor
+from cofactor.engine.factors import FACTOR_NAMES, Factors, PaddedFactor
 from cofactor.engine.fitting import State
 from cofactor.engine.objective import Objective
 from cofactor.engine.subproblem.problem import Descent
@@ -88,7 +88,7 @@ class CoordinateDescent:
 def _extrapolate(factors: Factors, previous: Factors, length: float) -> Factors:
     """Return factors + length·(factors − previous), clipped at zero."""
     moved = factors
-    for name in NAMES[: 2 if factors.targets is None else 3]:
+    for name in FACTOR_NAMES[: 2 if factors.targets is None else 3]:
         now, old = factors.padded(name), previous.padded(name)
         new = np.subtract(now.wide, old.wide, out=now.empty_rows())
         new *= length

@@ -11,7 +11,7 @@ from cofactor.experiments.documents import find_stop_words
 from cofactor.experiments.newsgroups import hyperparameters, models, splits, tables
 from cofactor.experiments.newsgroups.hyperparameters import literal, own, plain
 from cofactor.experiments.run import ExperimentData, Run
-from cofactor.experiments.trials import Result, Settings
+from cofactor.experiments.trials import TrialResult, TrialSettings
 
 MAX_OTHER_SPLITS = 10
 
@@ -60,7 +60,7 @@ def _fit_all(
     options, trials = run.options, range(run.options.count(paper.TRIALS))
     repeated = {model: trials if model == paper.SVM else range(1) for model in models.CLASSIFIERS}
     chosen, tuned = choices.literal.items(), choices.ours.items()
-    groups: list[dict[str, list[Settings]]] = [
+    groups: list[dict[str, list[TrialSettings]]] = [
         {m: [literal(options, m, *point, n) for n in trials] for m, point in chosen},
         {m: [plain(options, "defaults", m, n) for n in trials] for m in paper.MODELS},
         {m: [own(options, m, *point, n) for n in trials] for m, point in tuned},
@@ -71,7 +71,7 @@ def _fit_all(
     return [{m: results[i, m] for m in group} for i, group in enumerate(groups)]
 
 
-def _other_splits(options: Options, choices: hyperparameters.Choices) -> list[Settings]:
+def _other_splits(options: Options, choices: hyperparameters.Choices) -> list[TrialSettings]:
     """Return one trial for each other split; it fits each model that uses labels once."""
     fits = [
         *(literal(options, model, *choices.literal[model], 0) for model in paper.MODELS),
@@ -96,7 +96,7 @@ def _draw_accuracy(
     figures.draw(run, "accuracy", "Test accuracy", figures.intervals, series, list(again), label)
 
 
-def _show(run: Run, title: str, prefix: str, fits: tables.Fits) -> dict[str, Result]:
+def _show(run: Run, title: str, prefix: str, fits: tables.Fits) -> dict[str, TrialResult]:
     """Write keywords and heatmap of each model's trial of median accuracy; return these trials."""
     medians = {model: tables.median(results) for model, results in fits.items()}
     run.section(f"Decompositions of median accuracy, {title}")
@@ -110,7 +110,7 @@ def _show(run: Run, title: str, prefix: str, fits: tables.Fits) -> dict[str, Res
     return {f"{model}, {title}": result for model, result in medians.items()}
 
 
-def _draw_heatmap(run: Run, name: str, heading: str, result: Result) -> None:
+def _draw_heatmap(run: Run, name: str, heading: str, result: TrialResult) -> None:
     topics = [f"{i} {(words or ['–'])[0]}" for i, words in enumerate(result["words"], start=1)]
     table = np.transpose(result["shares"]), result["classes"], topics
     figures.draw(run, name, heading, figures.heatmap, *table, heading)

@@ -13,7 +13,7 @@ from cofactor.experiments import Options, paper
 from cofactor.experiments.newsgroups.models import validate
 from cofactor.experiments.newsgroups.splits import PaperSplits
 from cofactor.experiments.run import Run
-from cofactor.experiments.trials import Settings
+from cofactor.experiments.trials import TrialSettings
 
 UNSUPERVISED = (paper.NMF_SVM, "KL-NMF + SVM")
 SHARES = (1 / 3, 1.0)
@@ -39,7 +39,9 @@ class Choices:
     own_grid: Grid
 
 
-def literal(options: Options, model: str, tol: float, weight: float | None, n: int) -> Settings:
+def literal(
+    options: Options, model: str, tol: float, weight: float | None, n: int
+) -> TrialSettings:
     """Return trial n of the paper's procedure, or of a model without labels."""
     supervised = model in paper.MODELS
     iterations = paper.ITERATIONS if supervised else paper.NMF_ITERATIONS
@@ -51,13 +53,13 @@ def literal(options: Options, model: str, tol: float, weight: float | None, n: i
     }
 
 
-def own(options: Options, model: str, share: float, pseudo_count: float, n: int) -> Settings:
+def own(options: Options, model: str, share: float, pseudo_count: float, n: int) -> TrialSettings:
     """Return trial n of our procedure with chosen hyperparameters."""
     chosen = {"share": share, "pseudo_count": pseudo_count}
     return {**plain(options, "tuned", model, n), **chosen}
 
 
-def plain(options: Options, procedure: str, model: str, n: int) -> Settings:
+def plain(options: Options, procedure: str, model: str, n: int) -> TrialSettings:
     """Return trial n of a procedure without hyperparameters."""
     base = {"rank": paper.RANK, "seed": options.seed, "trial": n}
     return {**base, "procedure": procedure, "model": model}
@@ -79,7 +81,7 @@ def _score(
     splits: PaperSplits,
     label: str,
     points: Sequence[Point],
-    settings: Callable[..., Settings],
+    settings: Callable[..., TrialSettings],
     max_trials: int,
 ) -> Grid:
     """Return the mean validation accuracy of each point over trials."""

@@ -18,9 +18,9 @@ from sklearn.svm import LinearSVC
 from cofactor import NMF, Factors, SSNMFClassifier
 from cofactor._types import FloatArray
 from cofactor.experiments.newsgroups.splits import PaperSplits, PostPool, Split, other_split
-from cofactor.experiments.paper import EPSILON, KL, MODELS, NAIVE_BAYES, NMF_SVM, SVM, F
+from cofactor.experiments.paper import KL, MODELS, NAIVE_BAYES, NMF_SVM, PAPER_EPSILON, SVM, F
 from cofactor.experiments.tables import as_cell
-from cofactor.experiments.trials import Result, Settings, make_model, seed_of
+from cofactor.experiments.trials import TrialResult, TrialSettings, make_model, seed_of
 from cofactor.metrics import clustering_score, npmi_coherence, top_words, topic_diversity
 from cofactor.priors import GammaPrior
 
@@ -31,7 +31,7 @@ KEYWORDS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Topics:
+class FoundTopics:
     """Topics of a fitted model by words, classes and documents (training, then test)."""
 
     components: FloatArray
@@ -44,7 +44,7 @@ class FittedModel:
     """Test accuracies by method of inference (the model's own first), and its topics, if any."""
 
     accuracy: dict[str, float]
-    topics: Topics | None = None
+    topics: FoundTopics | None = None
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -52,7 +52,7 @@ class FittedModel:
         return next(iter(self.accuracy.values()))
 
 
-def paper_procedure(settings: Settings, split: Split) -> FittedModel:
+def paper_procedure(settings: TrialSettings, split: Split) -> FittedModel:
     """Fit as the paper did: its updates and stopping rule, a random start, the joint head."""
     random = np.random.default_rng([settings["seed"], settings["trial"]])
     sizes = (*split.X.shape, len(np.unique(split.y)))
@@ -80,18 +80,18 @@ def few_steps(X: sp.csr_array, A: FloatArray, random: Generator) -> FloatArray:
     S = random.random((X.shape[0], A.shape[1]))
     rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
     for _ in range(INFERENCE_STEPS):
-        fitted = np.einsum("er,er->e", S[rows], A[columns]) + EPSILON
+        fitted = np.einsum("er,er->e", S[rows], A[columns]) + PAPER_EPSILON
         ratios = sp.csr_array((X.data / fitted, columns, X.indptr), shape=X.shape)
-        S = S * (ratios @ A) / (A.sum(axis=0) + EPSILON)
+        S = S * (ratios @ A) / (A.sum(axis=0) + PAPER_EPSILON)
     return S
 
 
-def defaults(settings: Settings, split: Split) -> FittedModel:
+def defaults(settings: TrialSettings, split: Split) -> FittedModel:
     """Fit with default parameters apart from the losses."""
     return _supervised(make_model(SSNMFClassifier, settings).fit(split.X, split.y), split)
 
 
-def tuned(settings: Settings, split: Split) -> FittedModel:
+def tuned(settings: TrialSettings, split: Split) -> FittedModel:
     """Fit our model with the λ and the prior on the samples chosen on the validation posts."""
     weight: float | str = "auto"
     if settings["share"] != 1.0:
@@ -107,12 +107,12 @@ def _supervised(model: SSNMFClassifier, split: Split) -> FittedModel:
     S = model.transform(split.X_test)
     guessed = model.classes_[np.argmax(S @ model.target_components_, axis=1)]
     documents = np.vstack([model.representation_, S])
-    topics = Topics(model.components_, model.target_components_, documents)
+    topics = FoundTopics(model.components_, model.target_components_, documents)
     facts = {"iterations": int(model.n_iter_), "supervision": float(model.supervision_)}
     return FittedModel({"exact": float(np.mean(guessed == split.y_test))}, topics, facts)
 
 
-def nmf_and_svm(settings: Settings, split: Split) -> FittedModel:
+def nmf_and_svm(settings: TrialSettings, split: Split) -> FittedModel:
     """Find topics without labels, then classify documents by them."""
     random, rank = np.random.default_rng([settings["seed"], settings["trial"]]), settings["rank"]
     scale = np.sqrt(split.X.mean() / rank)  # scikit-learn's random start, which the paper took
@@ -129,7 +129,7 @@ def nmf_and_svm(settings: Settings, split: Split) -> FittedModel:
     classifier = _sgd(seed_of(settings), with_mean=True).fit(S, split.y)
     accuracy = {"exact": float(classifier.score(S_test, split.y_test))}
     head = np.maximum(classifier[-1].coef_, 0).T
-    topics = Topics(model.components_, head, np.vstack([S, S_test]))
+    topics = FoundTopics(model.components_, head, np.vstack([S, S_test]))
     return FittedModel(accuracy, topics, {"iterations": int(model.n_iter_)})
 
 
@@ -147,13 +147,13 @@ CLASSIFIERS: dict[str, Callable[[int], Any]] = {
 """Classifiers of the words themselves; only the first depends on its seed."""
 
 
-def classifier(settings: Settings, split: Split) -> FittedModel:
+def classifier(settings: TrialSettings, split: Split) -> FittedModel:
     """Classify documents by their words."""
     model = CLASSIFIERS[settings["model"]](seed_of(settings)).fit(split.X, split.y)
     return FittedModel({"exact": float(model.score(split.X_test, split.y_test))})
 
 
-PROCEDURES: dict[str, Callable[[Settings, Split], FittedModel]] = {
+PROCEDURES: dict[str, Callable[[TrialSettings, Split], FittedModel]] = {
     "paper": paper_procedure,
     "defaults": defaults,
     "tuned": tuned,
@@ -162,12 +162,12 @@ PROCEDURES: dict[str, Callable[[Settings, Split], FittedModel]] = {
 }
 
 
-def validate(settings: Settings, splits: PaperSplits) -> Result:
+def validate(settings: TrialSettings, splits: PaperSplits) -> TrialResult:
     """Learn from the training posts; return the accuracy on the validation posts."""
     return {"accuracy": _fit(settings, splits.selection).own_accuracy}
 
 
-def final_trial(settings: Settings, splits: PaperSplits) -> Result:
+def final_trial(settings: TrialSettings, splits: PaperSplits) -> TrialResult:
     """Learn from training and validation posts; describe topics and accuracy on the test posts."""
     fitted = _fit(settings, splits.final)
     accuracies = {"accuracy": fitted.own_accuracy, "accuracies": fitted.accuracy}
@@ -175,7 +175,7 @@ def final_trial(settings: Settings, splits: PaperSplits) -> Result:
     return {**accuracies, **fitted.facts, **described}
 
 
-def other_split_trial(settings: Settings, pool: PostPool) -> Result:
+def other_split_trial(settings: TrialSettings, pool: PostPool) -> TrialResult:
     """Draw and split the posts again and fit every model once."""
     data = other_split(pool, settings["split"])
     return {
@@ -184,11 +184,11 @@ def other_split_trial(settings: Settings, pool: PostPool) -> Result:
     }
 
 
-def _fit(settings: Settings, split: Split) -> FittedModel:
+def _fit(settings: TrialSettings, split: Split) -> FittedModel:
     return PROCEDURES[settings["procedure"]](settings, split)
 
 
-def describe(topics: Topics, splits: PaperSplits) -> dict[str, Any]:
+def describe(topics: FoundTopics, splits: PaperSplits) -> dict[str, Any]:
     """Return words, classes, groups and measures of each topic, as plain lists."""
     words = np.array(splits.final.words)
     total = topics.head.sum(axis=1, keepdims=True)

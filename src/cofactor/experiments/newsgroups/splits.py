@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 from sklearn.datasets import fetch_20newsgroups
 
+from cofactor.errors import Parameter
 from cofactor.experiments import MissingData
 from cofactor.experiments.documents import digest, made_up_document, tf_idf
 
@@ -102,10 +103,14 @@ def fetch_posts(data_home: Path | None) -> Posts:
     except OSError:
         where = data_home or "scikit-learn's data folder (~/scikit_learn_data)"
         raise MissingData(
-            f"20 Newsgroups is not in {where}: put scikit-learn's 20news-bydate_py3.pkz there, or "
-            "name the folder that has it with --data-home or COFACTOR_DATA_HOME; with a network, "
-            "python -c 'from sklearn.datasets import fetch_20newsgroups as f; f(subset=\"all\")' "
-            "downloads it."
+            f"20 Newsgroups is not in {where}",
+            (
+                "put scikit-learn's 20news-bydate_py3.pkz there, or name the folder that has it "
+                "with ",
+                Parameter("data_home"),
+                " or COFACTOR_DATA_HOME; with a network, python -c 'from sklearn.datasets import "
+                'fetch_20newsgroups as f; f(subset="all")\' downloads it',
+            ),
         ) from None
     members = [found.target_names[target] for target in found.target]
     return Posts(

@@ -12,9 +12,9 @@ from cofactor.experiments.newsgroups.hyperparameters import Chosen, Grid
 from cofactor.experiments.newsgroups.models import CLASSIFIERS
 from cofactor.experiments.newsgroups.splits import CLASSES, PaperSplits
 from cofactor.experiments.tables import Cell, ResultTable, best_cells, mean_and_sd
-from cofactor.experiments.trials import Result
+from cofactor.experiments.trials import TrialResult
 
-Fits = Mapping[str, Sequence[Result]]
+Fits = Mapping[str, Sequence[TrialResult]]
 """The trials of each model."""
 CLUSTERING_COLUMNS = [
     f"{who} {kind}" for who in ("its procedure", "our defaults") for kind in ("hard", "soft")
@@ -39,7 +39,7 @@ def data(splits: PaperSplits) -> ResultTable:
     )
 
 
-def spread(results: Sequence[Result], way: str | None = None) -> tuple[float, float | None]:
+def spread(results: Sequence[TrialResult], way: str | None = None) -> tuple[float, float | None]:
     """Return mean and standard deviation of the accuracy in per cent."""
     values = [100 * (r["accuracies"][way] if way else r["accuracy"]) for r in results]
     return mean_and_sd(values)
@@ -75,7 +75,7 @@ def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> ResultTabl
     )
 
 
-def other_splits(results: Sequence[Result]) -> ResultTable:
+def other_splits(results: Sequence[TrialResult]) -> ResultTable:
     """Return means over splits, and how often our models are ahead of the paper's procedure."""
     rows: list[list[Cell]] = []
     for model in paper.MODELS:
@@ -232,13 +232,13 @@ def readability(literal: Fits, ours: Fits) -> ResultTable:
     )
 
 
-def median(results: Sequence[Result]) -> Result:
+def median(results: Sequence[TrialResult]) -> TrialResult:
     """Return the trial of median accuracy (the lower one of two)."""
     order = sorted(range(len(results)), key=lambda i: (results[i]["accuracy"], i))
     return results[order[(len(order) - 1) // 2]]
 
 
-def keywords(name: str, title: str, result: Result) -> ResultTable:
+def keywords(name: str, title: str, result: TrialResult) -> ResultTable:
     """Return words, class and groups of each topic of one decomposition."""
     rows: list[list[Cell]] = []
     for topic, words in enumerate(result["words"]):

@@ -12,7 +12,7 @@ from cofactor.text import TopicModel
 from cofactor.text.describe.summaries import shown_link, shown_stability
 from cofactor.text.editing import Settled
 
-LONGEST = 500
+MAX_VALUE_CHARACTERS = 500
 """Largest number of characters of a note."""
 
 
@@ -82,7 +82,7 @@ def _flat(notes: dict[str, Any], before: str = "") -> Iterator[tuple[Any, ...]]:
             yield from _flat(value, f"{before}{name} ")
         elif value not in (None, [], ""):
             shown = shlex.join(map(str, value)) if isinstance(value, list) else value
-            yield f"{before}{name}", str(shown)[:LONGEST]
+            yield f"{before}{name}", str(shown)[:MAX_VALUE_CHARACTERS]
 
 
 def _topics(model: Any) -> list[str]:
@@ -110,7 +110,7 @@ MEANINGS = {
     "the probability of the class for a document of this topic alone, shrunk as if each topic had "
     "two more labels, divided as all labels are.",
     "stability": "Stability, from 0 to 1, says how much of a topic is found again if documents and "
-    "labels are drawn anew; the interval holds 95 % of the draws.",
+    "labels are drawn again; the interval holds 95 % of the draws.",
 }
 
 

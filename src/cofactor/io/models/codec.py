@@ -1,4 +1,4 @@
-"""Values ↔ JSON. Objects carry the name of their type; arrays go to a file of their own.
+"""Values ↔ JSON. Objects carry the name of their type; arrays go to a separate file.
 
 Only types that `CODEC` (see `types`) lists become objects again, so a folder cannot choose which
 code runs when it is read.
@@ -69,7 +69,7 @@ class Parts:
 class Codec:
     """Encoder and decoder for a set of forms.
 
-    ``elsewhere`` names the attributes that go to a document of their own.
+    ``elsewhere`` names the attributes that go to a separate document.
     """
 
     forms: Mapping[str, Form]
@@ -166,8 +166,8 @@ class Codec:
         name = value["type"]
         if name in self.forms:
             return self._decode_object(name, value, parts, where)
-        require(name in _PLAIN, f"{where} has the unknown type {name!r}")
-        names, decode = _PLAIN[name]
+        require(name in _CONTAINERS, f"{where} has the unknown type {name!r}")
+        names, decode = _CONTAINERS[name]
         require(value.keys() == names | {"type"}, f"{where}: a {name} needs {sorted(names)}")
         return decode(self, value, parts, where)
 
@@ -198,7 +198,9 @@ class Codec:
         good = isinstance(pairs, list) and all(isinstance(p, list) and len(p) == 2 for p in pairs)
         require(good, f"{where}: items are not pairs")
         decoded = self.decode(pairs, parts, where)
-        require(all(isinstance(k, str | Real) for k, _ in decoded), f"{where}: a key is no label")
+        require(
+            all(isinstance(k, str | Real) for k, _ in decoded), f"{where}: a key is not a label"
+        )
         return dict(decoded)
 
     def _decode_float(self, value: Any, parts: Parts, where: str) -> float:
@@ -206,8 +208,8 @@ class Codec:
         return float(value["value"])
 
     def _decode_dtype(self, value: Any, parts: Parts, where: str) -> type:
-        require(value["name"] in _DTYPES, f"{where}: {value['name']!r} is not a dtype")
-        return _DTYPES[value["name"]]
+        require(value["name"] in _NUMBER_TYPES, f"{where}: {value['name']!r} is not a dtype")
+        return _NUMBER_TYPES[value["name"]]
 
     def _decode_array(self, value: Any, parts: Parts, where: str) -> np.ndarray:
         require(value["name"] == where, f"{where} names another array, {value['name']!r}")
@@ -229,12 +231,12 @@ class Codec:
 
     def _decode_file(self, value: Any, parts: Parts, where: str) -> Any:
         home = self.elsewhere.get(where.rsplit(".", 1)[-1])
-        require(value["name"] == home, f"{where} does not belong into {value['name']!r}")
+        require(value["name"] == home, f"{where} does not belong in {value['name']!r}")
         require(home in parts.documents, f"{where} is taken from {home}.json twice")
         return self.decode(parts.documents.pop(str(home)), parts, where)
 
 
-_DTYPES: dict[str, type] = {"float64": np.float64, "float32": np.float32, "int64": np.int64}
+_NUMBER_TYPES: dict[str, type] = {"float64": np.float64, "float32": np.float32, "int64": np.int64}
 _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 _LABELS: dict[str, tuple[type, ...]] = {
     "object": (str, int, float),
@@ -242,7 +244,7 @@ _LABELS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     **dict.fromkeys(_INTEGERS, (int,)),
 }
-_PLAIN: dict[str, tuple[set[str], Callable[..., Any]]] = {
+_CONTAINERS: dict[str, tuple[set[str], Callable[..., Any]]] = {
     "tuple": ({"items"}, Codec._decode_sequence),
     "set": ({"items"}, Codec._decode_sequence),
     "dict": ({"items"}, Codec._decode_mapping),

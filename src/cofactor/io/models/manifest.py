@@ -23,7 +23,7 @@ from cofactor.io.untrusted import (
     with_digest,
 )
 
-MARK = "manifest.json"
+MODEL_MANIFEST = "manifest.json"
 """The file that makes a folder a model."""
 FORMAT, SCHEMA = "cofactor-model", 1
 FILES = ("config.json", "vocabulary.json", "classes.json", "factors.npz")
@@ -76,7 +76,7 @@ def read_manifest(data: bytes) -> Any:
         f"manifest.json has {len(data)} bytes, more than the {MAX_MANIFEST_BYTES} that are read; "
         "shorten the notes or the names of the classes",
     )
-    manifest = from_json_file(data, MARK)
+    manifest = from_json_file(data, MODEL_MANIFEST)
     good = isinstance(manifest, dict) and manifest.get("format") == FORMAT
     require(good, "manifest.json does not belong to a cofactor model")
     schema = manifest.get("schema")
@@ -86,7 +86,7 @@ def read_manifest(data: bytes) -> Any:
             f"manifest.json has schema {schema}, written by a newer cofactor than this "
             f"({__version__}, schema {SCHEMA}); upgrade cofactor"
         )
-    check_digest(manifest, MARK)
+    check_digest(manifest, MODEL_MANIFEST)
     listed = manifest.get("files")
     good = isinstance(listed, dict) and listed.keys() == set(FILES)
     require(good, f"manifest.json must list the files {', '.join(FILES)}")
@@ -160,5 +160,5 @@ def _checked(name: str, array: np.ndarray, declared: dict[str, Any]) -> np.ndarr
     same = same and array.flags.c_contiguous
     require(same, f"{where} does not have the shape and dtype that manifest.json declares")
     good = sha256(array.tobytes()) == declared["sha256"]
-    require(good, f"{where} has other values than when it was saved")
+    require(good, f"{where} differs from when it was saved")
     return array.copy()

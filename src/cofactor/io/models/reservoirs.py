@@ -12,7 +12,7 @@ from cofactor.estimators.reservoir import GatheredRows, Reservoir, joined
 from cofactor.io.untrusted import require
 from cofactor.targets.matrix import Targets
 
-NAMES = frozenset(
+RESERVOIR_FIELDS = frozenset(
     {
         "cells",
         "columns",
@@ -66,7 +66,7 @@ def take_reservoir(reservoir: Reservoir) -> dict[str, Any]:
 
 def make_reservoir(parts: dict[str, Any]) -> Reservoir:
     """Return the reservoir of parts that come from a file."""
-    require(parts.keys() == NAMES, "it lacks a part")
+    require(parts.keys() == RESERVOIR_FIELDS, "it lacks a part")
     counts, labels = parts["counts"], parts["labels"]
     n, k = _length(counts, "counts"), _length(labels, "labels")
     width, seen, limit = parts["width"], parts["seen"], parts["limit"]
@@ -90,7 +90,7 @@ def make_reservoir(parts: dict[str, Any]) -> Reservoir:
 def _targets(parts: dict[str, Any], shape: tuple[int, int]) -> Targets:
     Y = _matrix(parts, ("targets", "target_columns", "target_lengths"), shape)
     rows, cells = parts["row_weights"], parts["cell_weights"]
-    require(rows is None or cells is None, "row_weights and cell_weights exclude each other")
+    require(rows is None or cells is None, "row_weights and cell_weights are both given")
     labelled = np.ones(shape[0], dtype=bool)
     if rows is not None:
         _check_numbers(rows, "row_weights", shape[:1])

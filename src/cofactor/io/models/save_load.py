@@ -20,15 +20,15 @@ from cofactor.io.models.card import card
 from cofactor.io.models.codec import ModelFormatError, NoModelError, Parts
 from cofactor.io.models.manifest import (
     FILES,
-    MARK,
     MAX_MANIFEST_BYTES,
+    MODEL_MANIFEST,
     check_shapes,
     make_manifest,
     portable,
     read_manifest,
     unpack,
 )
-from cofactor.io.models.types import CODEC, MODELS, OwnVectorizer, put_back, restore_encoder
+from cofactor.io.models.types import CODEC, MODEL_TYPES, OwnVectorizer, put_back, restore_encoder
 from cofactor.io.untrusted import DamagedFileError, check_contents, read_file, require
 from cofactor.text import TopicModel
 
@@ -65,8 +65,8 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
     >>> bool((again.transform(X) == model.transform(X)).all())
     True
     """
-    if type(model) not in MODELS:
-        names = ", ".join(kind.__name__ for kind in MODELS)
+    if type(model) not in MODEL_TYPES:
+        names = ", ".join(kind.__name__ for kind in MODEL_TYPES)
         raise TypeError(f"model is a {type(model).__name__}; what can be saved is {names}.")
     check_is_fitted(model, "estimator_" if isinstance(model, TopicModel) else "components_")
     if not isinstance(notes, dict | None):
@@ -79,8 +79,8 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
     files["factors.npz"] = npy.pack(packed)
     with _refusing():
         facts = {**_facts(model), "notes": notes or {}}
-        files[MARK] = to_json_file(make_manifest(facts, files, packed))
-        _assemble(read_manifest(files[MARK]), documents, packed)
+        files[MODEL_MANIFEST] = to_json_file(make_manifest(facts, files, packed))
+        _assemble(read_manifest(files[MODEL_MANIFEST]), documents, packed)
     files["README.md"] = card(model, facts).encode()
     write_folder(Path(path), files)
 
@@ -135,8 +135,8 @@ def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None, encoder:
     path : str or path
         The folder.
     vectorizer : object, optional
-        The fitted vectorizer of a TopicModel, if it is one that a folder cannot hold: one of a
-        class of your own, or with functions as parameters. Other models have theirs.
+        The fitted vectorizer of a TopicModel, if it is one that a folder cannot hold: of a class
+        that you wrote, or with functions as parameters. Other models contain their vectorizer.
     encoder : str, callable or object with a method ``encode``, optional
         The encoder of a TopicModel, if it was fitted with a function or an object. One with a name
         is found by its name. Another encoder than that of the fit is refused.
@@ -221,7 +221,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _read_manifest(folder: Path) -> Any:
-    return read_manifest(read_file(folder / MARK, MAX_MANIFEST_BYTES))
+    return read_manifest(read_file(folder / MODEL_MANIFEST, MAX_MANIFEST_BYTES))
 
 
 def _load(folder: Path, vectorizer: Any, encoder: Any) -> Any:
@@ -249,7 +249,7 @@ def _assemble(
     check_shapes(manifest, _length(words), _length(_classes(classes)))
     parts = Parts(dict(packed), {"vocabulary": words, "classes": classes})
     model = CODEC.decode(documents["config"], parts, "model")
-    require(type(model) in MODELS, "config.json does not hold a model")
+    require(type(model) in MODEL_TYPES, "config.json does not hold a model")
     left = [*parts.arrays, *(name for name, part in parts.documents.items() if part is not None)]
     require(not left, f"config.json does not use {left[:1]}")
     check_is_fitted(model)
@@ -287,7 +287,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
 def _check_place(path: Path) -> None:
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise FileExistsError(f"path={str(path)!r} is not a folder; choose another.")
-    if atomic.has_only_other_files(path, MARK):
+    if atomic.has_only_other_files(path, MODEL_MANIFEST):
         raise FileExistsError(
             f"path={str(path)!r} is a folder with other files in it and not a model; choose "
             "another, or empty it."
@@ -299,7 +299,9 @@ def find_folder(path: Path) -> Path:
     found = atomic.find_folder(path)
     if not found.is_dir():
         what = "it is a file" if path.exists() else "it does not exist"
-        raise NoModelError(f"{what}; name the folder of a model, which has {MARK} in it")
-    if not (found / MARK).exists():
-        raise NoModelError(f"it has no {MARK}, so it is not a model; name the folder of a model")
+        raise NoModelError(f"{what}; name the folder of a model, which has {MODEL_MANIFEST} in it")
+    if not (found / MODEL_MANIFEST).exists():
+        raise NoModelError(
+            f"it has no {MODEL_MANIFEST}, so it is not a model; name the folder of a model"
+        )
     return found

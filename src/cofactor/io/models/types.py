@@ -12,17 +12,17 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 
 from cofactor import noise, priors
-from cofactor._fields import Sizes, check_fields, checked, instance, saved_fields, saved_name
+from cofactor._fields import FieldSizes, check_fields, checked, instance, saved_fields, saved_name
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.estimators.cell_prediction import MissingCells
 from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import PooledHead
-from cofactor.estimators.missing_cells import MissingCells
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
 from cofactor.io.models.codec import Codec, Form, ModelFormatError, NoModelError, Parts
-from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
+from cofactor.io.models.reservoirs import RESERVOIR_FIELDS, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
 from cofactor.linear.pool import ExpectedScore
 from cofactor.linear.views import SideView, View
@@ -32,10 +32,14 @@ from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.editing import Settled
 from cofactor.text.encoders import EncoderRecord
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING
+from cofactor.text.vectorizer.word_vectorizer import (
+    ADDED_ATTRIBUTES,
+    DEFAULTS_OF_OLDER_MODELS,
+    LATER_ATTRIBUTES,
+)
 
 VECTORIZERS: dict[type, tuple[str, ...]] = {
-    WordVectorizer: ("words_", "idf_", *LATER, *READING),
+    WordVectorizer: ("words_", "idf_", *LATER_ATTRIBUTES, *ADDED_ATTRIBUTES),
     CountVectorizer: ("vocabulary_", "fixed_vocabulary_"),
     TfidfVectorizer: ("vocabulary_", "fixed_vocabulary_", "idf_"),
 }
@@ -46,7 +50,7 @@ CODINGS: dict[type, type] = {
     SSNMFRegressor: ValueCoding,
 }
 """The estimators, and how each codes y."""
-MODELS = (*CODINGS, TopicModel)
+MODEL_TYPES = (*CODINGS, TopicModel)
 
 
 # ---- vectorizers of the user's own
@@ -55,7 +59,7 @@ MODELS = (*CODINGS, TopicModel)
 # the words of the columns; `load_model` is given the vectorizer itself.
 
 
-def _words_fault(value: Any, sizes: Sizes) -> str | None:
+def _words_fault(value: Any, sizes: FieldSizes) -> str | None:
     good = isinstance(value, np.ndarray) and value.ndim == 1
     good = good and all(isinstance(word, str) for word in value)
     return None if good else "is not a list of strings"
@@ -85,7 +89,7 @@ def put_back(model: Any, vectorizer: Any) -> None:
     own = model.vectorizer_
     if vectorizer is None:
         raise NoModelError(
-            f"it was fitted with a vectorizer of your own, {own.name}; pass that vectorizer, "
+            f"it was fitted with your own vectorizer, {own.name}; pass that vectorizer, "
             "fitted: cofactor.load_model(path, vectorizer=...)"
         )
     words = [str(word) for word in vectorizer.get_feature_names_out()]
@@ -178,6 +182,7 @@ def _make_estimator(kind: type, parts: dict[str, Any]) -> Any:
     fitted = _state(Fitted, parts, {"r": model.n_components, "m": n_features})
     wanted = CODINGS[kind]
     require(type(fitted.coding) is wanted, f"_coding is not a {wanted.__name__}")
+    require(kind is NMF or fitted.cells is None, f"{kind.__name__} has no 'cells_'")
     require(n_iter == fitted.n_iter, "n_iter_ is not the length of history_")
     head = fitted.target_components is not None
     require(head is has_head, "_has_head and target_components_ disagree")
@@ -186,7 +191,7 @@ def _make_estimator(kind: type, parts: dict[str, Any]) -> Any:
     return model.with_fitted(fitted)
 
 
-def _state(kind: Any, parts: dict[str, Any], sizes: Sizes) -> Any:
+def _state(kind: Any, parts: dict[str, Any], sizes: FieldSizes) -> Any:
     """Return the state that a folder holds, after checking its fields."""
     for field in fields(kind):
         name, needed = saved_name(field), field.default is MISSING
@@ -261,7 +266,7 @@ def _make_vectorizer(kind: type, parts: dict[str, Any]) -> Any:
     parts = dict(parts)
     parameters = parts.pop("parameters", None)
     old = kind is WordVectorizer and isinstance(parameters, dict) and "clean" not in parameters
-    vectorizer = _unfitted(kind, parameters, OLDER if old else {})
+    vectorizer = _unfitted(kind, parameters, DEFAULTS_OF_OLDER_MODELS if old else {})
     if parts:
         _check_words(vectorizer, parts)
         _restore(vectorizer, parts)
@@ -287,7 +292,9 @@ def _tfidf(model: TfidfVectorizer, n_words: int) -> TfidfTransformer:
 
 
 def _check_words(vectorizer: Any, parts: dict[str, Any]) -> None:
-    optional = {*LATER, *READING} | (set() if getattr(vectorizer, "use_idf", True) else {"idf_"})
+    optional = {*LATER_ATTRIBUTES, *ADDED_ATTRIBUTES} | (
+        set() if getattr(vectorizer, "use_idf", True) else {"idf_"}
+    )
     for name in VECTORIZERS[type(vectorizer)]:
         require(name in parts or name in optional, f"it has no {name}")
     words = parts["vocabulary_"] if "vocabulary_" in parts else parts["words_"]
@@ -299,11 +306,13 @@ def _check_words(vectorizer: Any, parts: dict[str, Any]) -> None:
         good = good and bool((np.isfinite(idf) & (idf >= 0)).all())
         require(good, "idf_ is not a list of weights of the words")
     share = parts.get("known_share_")
-    require(share is None or (type(share) is float and 0 <= share <= 1), "known_share_ is no share")
+    require(
+        share is None or (type(share) is float and 0 <= share <= 1), "known_share_ is not a share"
+    )
     kept = parts.get("grammatical_")
     require(kept is None or _are_strings(kept), "grammatical_ is not a list of words")
-    if any(name in parts for name in READING):
-        _check_reading(*(parts.get(name, ...) for name in READING))
+    if any(name in parts for name in ADDED_ATTRIBUTES):
+        _check_reading(*(parts.get(name, ...) for name in ADDED_ATTRIBUTES))
     try:
         vectorizer.build_analyzer()
     except ValueError as error:
@@ -329,7 +338,8 @@ def _take_fields(value: Any) -> dict[str, Any]:
 
 
 def _make_fields(kind: type, parts: dict[str, Any]) -> Any:
-    value = kind(**parts)
+    known = saved_fields(kind)
+    value = kind(**{known[name]: part for name, part in parts.items()})
     check_fields(value)
     return value
 
@@ -374,7 +384,7 @@ def _forms() -> dict[str, Form]:
     for name, kind in _DATACLASSES.items():
         held = frozenset(saved_fields(kind))
         forms[name] = Form(kind, _take_fields, partial(_make_fields, kind), held)
-    forms["Reservoir"] = Form(Reservoir, take_reservoir, make_reservoir, NAMES)
+    forms["Reservoir"] = Form(Reservoir, take_reservoir, make_reservoir, RESERVOIR_FIELDS)
     return forms
 
 

@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from cofactor.errors import Clause, Parameter, ParameterError
 from cofactor.io.errors import InputError, at
 from cofactor.io.tables import decoding
 from cofactor.io.tables.decoding import batches, check_length
@@ -22,17 +23,23 @@ Row = tuple[int, list[Any]]
 Record = dict[str, Any]
 
 _TOO_LONG = "row too long"
-_REMEDIES = {
-    _TOO_LONG: f"the row has more than {decoding.MAX_ROW_CHARACTERS:,} characters; most likely a "
-    "quote that opens here is never closed: close it or double it, or, if quotes are part of the "
-    "text, use --no-quotes",
-    "unexpected end": "a quote that opens here is never closed; close it, double it, or, if quotes "
-    "are part of the text, use --no-quotes",
-    "expected after": "a quote stands inside a quoted cell; double it, or, if quotes are part of "
-    "the text, use --no-quotes",
-    "new-line character": "a carriage return stands alone in an unquoted cell; put the cell in "
-    "quotes",
+_IN_TEXT = ("or, if quotes are part of the text, use ", Parameter("no_quotes", True))
+_PROBLEMS: dict[str, tuple[str, Clause]] = {
+    _TOO_LONG: (
+        f"the row has more than {decoding.MAX_ROW_CHARACTERS:,} characters",
+        ("most likely a quote that opens here is never closed: close it or double it, ", *_IN_TEXT),
+    ),
+    "unexpected end": (
+        "a quote that opens here is never closed",
+        ("close it, double it, ", *_IN_TEXT),
+    ),
+    "expected after": ("a quote is inside a quoted cell", ("double it, ", *_IN_TEXT)),
+    "new-line character": (
+        "a carriage return is alone in an unquoted cell",
+        "put the cell in quotes",
+    ),
 }
+"""What is wrong, and what to do, by a part of the messages of `csv`."""
 
 
 # ---------------------------------------------------------------- CSV and TSV
@@ -92,8 +99,9 @@ def _csv_records(path: Path, reader: Any, lines: _CountedLines) -> Iterator[tupl
         except StopIteration:
             return
         except csv.Error as error:
-            remedy = next((it for sign, it in _REMEDIES.items() if sign in str(error)), str(error))
-            raise InputError(f"{at(path, number + 1, begun)}: {remedy}.") from None
+            known = (it for sign, it in _PROBLEMS.items() if sign in str(error))
+            problem, remedy = next(known, (str(error), ""))
+            raise ParameterError(f"{at(path, number + 1, begun)}: {problem}", remedy) from None
         if cells:
             number += 1
             yield number, cells
@@ -104,13 +112,13 @@ def _csv_rows(
 ) -> Iterator[Row]:
     for number, cells in records:
         if len(cells) != len(header):
+            remedy: Clause = "add the missing separators, or put cells with line breaks in quotes"
             if len(cells) > len(header):
-                remedy = "put cells with a separator in them in quotes, or name it with --separator"
-            else:
-                remedy = "add the missing separators, or put cells with line breaks in quotes"
+                quoting = "put cells with a separator in them in quotes, or name it with "
+                remedy = (quoting, Parameter("separator"))
             found = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
-            raise InputError(
-                f"{at(path, number)} has {found}, but the header has {len(header)}: {remedy}."
+            raise ParameterError(
+                f"{at(path, number)} has {found}, but the header has {len(header)}", remedy
             )
         yield number, list(cells)
 
@@ -190,7 +198,7 @@ _ARRAY = '[{"text": "…", "label": "…"}, …]'
 
 
 def starts_array(texts: Iterator[str]) -> tuple[bool, Iterator[str]]:
-    """Tell whether a text begins with an array; return the text again."""
+    """Return whether a text begins with an array; return the text again."""
     read = []
     for text in texts:
         read.append(text)

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from cofactor.errors import Clause, Parameter, ParameterError
 from cofactor.io.errors import InputError, at, printable, shortened
 
 ISO = "ISO"
@@ -25,7 +26,7 @@ _DAYS = (
     *("%B %d %Y", "%b %d %Y", "%d. %B %Y"),
 )
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", ", %H:%M")
-FORMATS = (
+DATE_FORMATS = (
     ISO,
     *(day + time for day in _DAYS for time in _TIMES),
     *("%Y%m%d", "%Y-%m", "%m/%Y", "%B %Y", "%b %Y", "%Y"),
@@ -81,7 +82,7 @@ def parse_date(text: str, form: str) -> datetime | None:
 
 
 def read_dates(
-    path: Path | None, column: str, cells: Iterable[tuple[int, Any]], form: str | None = None
+    path: Path | None, column: str, cells: Iterable[tuple[int, Any]], date_format: str | None = None
 ) -> Dates:
     """Return the dates of a column.
 
@@ -93,8 +94,8 @@ def read_dates(
         The column or the argument, named in errors.
     cells : iterable of (row number, cell)
         Texts, dates, or None.
-    form : str, optional
-        The format; found by default.
+    date_format : str, optional
+        The format; detected by default.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def read_dates(
         if found[-1] is None and (text := "" if cell is None else str(cell).strip()):
             texts[len(found) - 1] = text
             rows.setdefault(text, row)
-    chosen = _format_of(path, column, rows, [form] if form else list(FORMATS))
+    chosen = _format_of(path, column, rows, [date_format] if date_format else list(DATE_FORMATS))
     for place, text in texts.items():
         found[place] = parse_date(text, chosen)
     return Dates(found, chosen)
@@ -131,7 +132,7 @@ def _format_of(path: Path | None, column: str, rows: dict[str, int], live: list[
         live = fitting
     for text, row in rows.items():
         if len({parse_date(text, form) for form in live}) > 1:
-            raise InputError(_ambiguous(path, column, text, row, live))
+            raise _ambiguous(path, column, text, row, live)
     return live[0]
 
 
@@ -143,13 +144,17 @@ def _subject(path: Path | None, column: str, text: str, row: int) -> str:
     return f"{at(path, row)}: the date '{text}' in {column!r}"
 
 
-def _ambiguous(path: Path | None, column: str, text: str, row: int, live: list[str]) -> str:
-    other, remedy = ("date", "pass dates in place of texts") if path is None else ("row", "add ")
+def _ambiguous(
+    path: Path | None, column: str, text: str, row: int, live: list[str]
+) -> ParameterError:
+    other, remedies = "date", list[Clause](["pass dates in place of texts"])
     if path is not None:
-        remedy += " or ".join(f"--date-format '{form}'" for form in live[:2])
-    return (
-        f"{_subject(path, column, text, row)} can be read in two ways, and no other {other} tells "
-        f"which; {remedy}."
+        first, second = (Parameter("date_format", form) for form in live[:2])
+        other, remedies = "row", [("add ", first), second]
+    return ParameterError(
+        f"{_subject(path, column, text, row)} can be read in two ways, and no other {other} shows "
+        "which is meant",
+        remedies,
     )
 
 
@@ -169,7 +174,7 @@ def _differs(
 
 
 def are_dates(labels: Iterable[str]) -> bool:
-    """Tell whether labels are dates: one format reads nearly all of them; years alone are not.
+    """Return whether labels are dates: one format reads nearly all of them; years alone are not.
 
     Examples
     --------
@@ -177,7 +182,7 @@ def are_dates(labels: Iterable[str]) -> bool:
     (True, False, False)
     """
     some = list(islice(labels, MAX_TRIED_LABELS))
-    for form in FORMATS:
+    for form in DATE_FORMATS:
         if form == "%Y" or not some or parse_date(some[0], form) is None:
             continue
         if sum(parse_date(one, form) is not None for one in some) >= 0.9 * len(some):

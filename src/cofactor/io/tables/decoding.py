@@ -3,9 +3,9 @@
 Files are decoded in one pass. A byte order mark decides on the encoding. Without one, a text is
 UTF-16 if every other byte is zero. Otherwise it is ASCII up to the first byte that is not. If that
 byte begins a UTF-8 character, the whole file must be UTF-8. If not, the file has an older encoding:
-charset-normalizer tells which one if most letters are beyond ASCII, as in Russian or Japanese. With
-few such letters the file is Windows-1252, because there the library takes Spanish, Swedish and
-short French texts for Polish; a later line that is UTF-8 is refused, since the file mixes
+charset-normalizer detects it if most letters are beyond ASCII, as in Russian or Japanese. With few
+such letters the file is Windows-1252, because there the library takes Spanish, Swedish and short
+French texts for Polish; a later line that is UTF-8 is refused, since the file mixes
 encodings. An encoding that the user names is not doubted.
 """
 
@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cofactor.errors import Parameter, ParameterError
 from cofactor.io.errors import InputError, at
 
 CHUNK_BYTES = 2**20
@@ -40,7 +41,7 @@ NON_LATIN = (
 MIN_FOREIGN_BYTES = 16
 """With fewer bytes beyond ASCII, an encoding cannot be told from the others."""
 
-_MARKS = {
+_BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32-le",
     codecs.BOM_UTF32_BE: "utf-32-be",
@@ -152,7 +153,7 @@ class Decoder:
         for beginning, remedy in _OTHER_FILES.items():
             if data.startswith(beginning):
                 raise InputError(f"{at(self.path)} is {remedy}.")
-        for mark, encoding in _MARKS.items():
+        for mark, encoding in _BYTE_ORDER_MARKS.items():
             if data.startswith(mark) and self.encoding in (None, encoding, encoding[:6]):
                 self._settle(encoding)
                 return data[len(mark) :]
@@ -170,10 +171,10 @@ class Decoder:
             lines.append(self._open)
         for number, line in enumerate(lines, start=self._line):
             if not line.isascii() and _is_utf8(line):
-                raise InputError(
+                raise ParameterError(
                     f"{at(self.path, line=number)} is UTF-8, but a line before it is Windows-1252: "
-                    "the file mixes encodings; save it as UTF-8, or read it as it is with "
-                    f"--encoding {WESTERN}."
+                    "the file mixes encodings",
+                    ("save it as UTF-8, or read it as it is with ", Parameter("encoding", WESTERN)),
                 )
 
     def _decode(self, data: bytes, final: bool) -> str:
@@ -197,9 +198,9 @@ class Decoder:
         line = self._line + bytes(error.object[: error.start]).count(b"\n")
         byte = error.object[error.start]
         valid = "neither UTF-8 nor Windows-1252" if self._doubted else f"not {self.encoding}"
-        return InputError(
-            f"{at(self.path, line=line)} has a byte 0x{byte:02X} that is {valid}; name the "
-            "file's encoding with --encoding, or save it as UTF-8."
+        return ParameterError(
+            f"{at(self.path, line=line)} has a byte 0x{byte:02X} that is {valid}",
+            ("name the file's encoding with ", Parameter("encoding"), ", or save it as UTF-8"),
         )
 
 
@@ -224,8 +225,9 @@ def _known(encoding: str) -> str:
         "".encode(encoding)
         return codecs.lookup(encoding).name
     except (LookupError, ValueError):
-        raise InputError(
-            f"--encoding {encoding!r} is not known; try utf-8, utf-16, windows-1252 or iso-8859-15."
+        raise ParameterError(
+            (Parameter("encoding", encoding), " is not known"),
+            "try utf-8, utf-16, windows-1252 or iso-8859-15",
         ) from None
 
 

@@ -1,7 +1,7 @@
 """What is doubtful about the labels of a table, in sentences that `check` and `fit` share.
 
 `refusal` says why labels cannot be what the user wants to predict: texts, row numbers, dates.
-`label_notes` says how labels are read where that may surprise, each time with the option that
+`label_notes` says how labels are read where that may surprise, each time with the parameter that
 changes it. Both see counts only, so they also serve tables that are larger than memory.
 
 `probable_merges` finds class names that are probably one class in several spellings; nothing is
@@ -33,11 +33,14 @@ from typing import Any
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from cofactor.errors import Parameter, ParameterWarning
+from cofactor.errors import Clause, Parameter, ParameterWarning
 from cofactor.io.errors import printable, shortened
 from cofactor.io.tables.dates import are_dates
-from cofactor.io.tables.labels import LabelCounts, relabel_command, whole_numbers, written_number
+from cofactor.io.tables.labels import LabelCounts, whole_numbers, written_number
 from cofactor.targets.task import are_numbers, parse_labels
+
+Note = str | ParameterWarning
+"""A sentence for the user; it may name parameters."""
 
 UNKNOWN_NAMES = {
     *("na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null", "nil", "none", "(none)", "(blank)"),
@@ -49,7 +52,7 @@ UNKNOWN_NAMES = {
 }
 """Labels that may mean "not labelled", in several languages and as spreadsheets write them."""
 
-FEW_LABELS = 5
+MIN_LEARNABLE_LABELS = 5
 """Classes with fewer labels are named in a note."""
 
 MANY_CLASSES = 50
@@ -72,10 +75,10 @@ MAX_NAME_CHARACTERS = 200
 MUCH_LARGER = 4
 """A class is much larger than another if it has at least this many times its labels."""
 
-RARE, RARE_SHARE = 2, 0.02
+MAX_RARE_LABELS, MAX_RARE_SHARE = 2, 0.02
 """A class is rare beside another if it has at most 2 labels, or 2 % of the other's."""
 
-SHORT, LONG = 5, 8
+MIN_COMPARED_LENGTH, MIN_LONG_LENGTH = 5, 8
 """All typing errors count in names of at least this many characters; longer ones are long."""
 
 _JOINT = re.compile(r"(?<=[^\W\d_])[\s_-]+(?=[^\W_])|(?<=[^\W_])[\s_-]+(?=[^\W\d_])")
@@ -107,7 +110,7 @@ def refusal(counts: LabelCounts) -> str | None:
 
 
 def are_ids(column: Counter[str]) -> bool:
-    """Tell whether labels are names of rows: each occurs once, and they are a numbering.
+    """Return whether labels are names of rows: each occurs once, and they are a numbering.
 
     Whole numbers are a numbering if they rise from row to row, have few gaps, or are long and of
     one length. Other labels are one if all of them are codes with a digit.
@@ -161,18 +164,18 @@ def class_doubts(classes: Collection[Any], topics: int = 0) -> Iterator[Paramete
 
 
 def label_notes(
-    counts: LabelCounts, fewest: int = 0, asked: str | None = None, *, fitted: bool = False
-) -> list[str]:
+    counts: LabelCounts, min_labels: int = 0, asked: str | None = None, *, fitted: bool = False
+) -> list[Note]:
     """Return sentences about how labels are read and which of them look wrong.
 
     Parameters
     ----------
     counts : LabelCounts
-        The labels, after --relabel and --min-labels.
-    fewest : int
-        The value of --min-labels; 0 if it was not given.
+        The labels, renamed and without the classes that are too rare.
+    min_labels : int
+        The number of labels that a class must have; 0 if the user gave none.
     asked : str, optional
-        The form that --task settled; by default the form that the labels have.
+        The form that the task requires; by default the form that the labels have.
     fitted : bool
         Whether a fit follows at once, which warns of a single class itself.
     """
@@ -187,7 +190,7 @@ def label_notes(
     if hidden or form in ("numbers", "columns"):
         return [*read, *_on_marks(counts)]
     single = () if fitted else map(_in_table, class_doubts(counts.classes))
-    doubtful = (*_on_lengths(counts), *single, *_on_sizes(counts, fewest))
+    doubtful = (*_on_lengths(counts), *single, *_on_sizes(counts, min_labels))
     return [*read, *doubtful, *_on_marks(counts), *_on_spelling(counts)]
 
 
@@ -203,10 +206,13 @@ def merges(counts: LabelCounts) -> dict[str, str]:
     return probable_merges({name: n for name, n in counts.classes.items() if name not in unknown})
 
 
-def _on_numbers(counts: LabelCounts) -> Iterator[str]:
+def _on_numbers(counts: LabelCounts) -> Iterator[Note]:
     """Say whether labels that look like numbers are read as numbers or as classes."""
     if counts.form == "numbers":
-        yield "The labels are numbers, so fit predicts numbers; --task classes predicts classes."
+        yield ParameterWarning(
+            "The labels are numbers, so fit predicts numbers",
+            (Parameter("task", "classes"), " predicts classes"),
+        )
         return
     if counts.form == "classes" and (first := written_number(counts.classes)):
         yield (
@@ -217,25 +223,29 @@ def _on_numbers(counts: LabelCounts) -> Iterator[str]:
     if numbers is None or len(numbers) < 3 or (counts.form == "sets" and len(counts.columns) == 1):
         return
     if counts.form == "sets":
-        yield (
-            "The columns hold whole numbers, which are combined to sets of labels; --task numbers "
-            "predicts each column as numbers."
+        yield ParameterWarning(
+            "The columns hold whole numbers, which are combined to sets of labels",
+            (Parameter("task", "numbers"), " predicts each column as numbers"),
         )
     else:
-        yield (
+        yield ParameterWarning(
             f"The labels are whole numbers from {min(numbers)} to {max(numbers)} and are read as "
-            f"{len(numbers)} classes; if their order matters, --task numbers predicts numbers."
+            f"{len(numbers)} classes",
+            ("if their order matters, ", Parameter("task", "numbers"), " predicts numbers"),
         )
 
 
-def _on_lengths(counts: LabelCounts) -> Iterator[str]:
+def _on_lengths(counts: LabelCounts) -> Iterator[Note]:
     """Doubt labels that are as long as texts."""
     if long := _as_long_as_texts(counts):
         have = "The label {} has" if len(long) == 1 else "The labels {} have"
-        yield (
-            f"{have.format(names(long))} more than {MAX_NAME_CHARACTERS} characters: is this a "
-            "text, or a quote that is never closed? Correct the table, or name another column with "
-            "--label."
+        yield ParameterWarning(
+            (
+                f"{have.format(names(long))} more than {MAX_NAME_CHARACTERS} characters: is this a "
+                "text, or a quote that is never closed? Correct the table, or name another column "
+                "with ",
+                Parameter("label"),
+            )
         )
 
 
@@ -243,27 +253,40 @@ def _as_long_as_texts(counts: LabelCounts) -> list[str]:
     return [name for name in counts.classes if len(name) > MAX_NAME_CHARACTERS]
 
 
-def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
+def _on_sizes(counts: LabelCounts, min_labels: int) -> Iterator[Note]:
     classes = counts.classes
     if len(classes) == 1:
         return
     misspelt = merges(counts)
     unclear = {*misspelt, *marks(counts), *_as_long_as_texts(counts)}
-    few = [name for name, count in classes.items() if count < FEW_LABELS and name not in unclear]
+    few = [
+        name
+        for name, count in classes.items()
+        if count < MIN_LEARNABLE_LABELS and name not in unclear
+    ]
     if not few:
         return
     if len(classes) <= MANY_CLASSES:
         others = len(few) < len(classes) - len(unclear)
-        remedy = f" --min-labels {FEW_LABELS} leaves them out." if others and not fewest else ""
-        yield f"Fewer than {FEW_LABELS} labels of {names(few)}: a few more would help most.{remedy}"
+        reason = (
+            f"Fewer than {MIN_LEARNABLE_LABELS} labels of {names(few)}: a few more would help most"
+        )
+        yield ParameterWarning(reason, _LEAVES_OUT_FEW if others and not min_labels else "")
         if perhaps := _perhaps_misspelt(few, classes):
             pairs = ", ".join(f"{printable(a)!r} for {printable(b)!r}" for a, b in perhaps.items())
-            yield f"Perhaps misspelt: {pairs}. If so, add {relabel_command(perhaps)}"
-    elif not fewest:
-        yield (
-            f"{len(few):,} of {len(classes):,} labels have fewer than {FEW_LABELS} documents and "
-            f"can hardly be learned; --min-labels {FEW_LABELS} leaves them out."
+            yield ParameterWarning(
+                f"Perhaps misspelt: {pairs}", ("if so, ", Parameter("relabel", perhaps), _MERGES)
+            )
+    elif not min_labels:
+        yield ParameterWarning(
+            f"{len(few):,} of {len(classes):,} labels have fewer than {MIN_LEARNABLE_LABELS} "
+            "documents and can hardly be learned",
+            _LEAVES_OUT_FEW,
         )
+
+
+_LEAVES_OUT_FEW = (Parameter("min_labels", MIN_LEARNABLE_LABELS), " leaves them out")
+_MERGES = " merges them"
 
 
 def _perhaps_misspelt(few: list[str], classes: Counter[str]) -> dict[str, str]:
@@ -287,37 +310,47 @@ def marks(counts: LabelCounts) -> list[str]:
     return found + [one for one in classes if one in ("-1", "-1.0") and _is_mark(one, classes)]
 
 
-def unlabelled_notes(found: Mapping[str, int]) -> list[str]:
+def unlabelled_notes(found: Mapping[str, int]) -> list[Note]:
     """Say which labels mean "unlabelled" beside the others, given how many there are of each."""
-    return [
-        f"{'1 label is' if n == 1 else f'{n:,} labels are'} {label!r}, which means unlabelled "
-        + (
-            f"among whole numbers; if it is a class, give it a name: --relabel {label}=NAME"
-            if label[:1] == "-"
-            else "among numbers."
+    notes: list[Note] = []
+    for label, n in found.items():
+        said = f"{'1 label is' if n == 1 else f'{n:,} labels are'} {label!r}"
+        if label[:1] != "-":
+            notes.append(f"{said}, which means unlabelled among numbers.")
+            continue
+        renamed = Parameter("relabel", {label: "NAME"})
+        notes.append(
+            ParameterWarning(
+                f"{said}, which means unlabelled among whole numbers",
+                ("if it is a class, ", renamed, " gives it a name"),
+            )
         )
-        for label, n in found.items()
-    ]
+    return notes
 
 
-def _on_marks(counts: LabelCounts) -> Iterator[str]:
+def _on_marks(counts: LabelCounts) -> Iterator[Note]:
     if unknown := marks(counts):
-        options = " ".join(f"--unlabelled {printable(name)!r}" for name in unknown)
         become = counts.form != "numbers" == counts.without(unknown).form
-        then = " The other labels are numbers, which fit then predicts." if become else ""
+        then = ". The other labels are numbers, which fit then predicts" if become else ""
         mean = "means" if len(unknown) == 1 else "mean"
-        yield f"If {names(unknown)} {mean} not labelled, add {options}.{then}"
+        yield ParameterWarning(
+            (
+                f"If {names(unknown)} {mean} not labelled, add ",
+                Parameter("unlabelled", unknown),
+                then,
+            )
+        )
 
 
 def _is_mark(name: str, classes: Counter[str]) -> bool:
-    """Tell whether -1 may mean "not labelled": it is frequent, and no other number is negative."""
+    """Return whether -1 may mean "not labelled": it is frequent, and no other label is negative."""
     others = [one for one in classes if one != name]
     frequent = classes[name] > 0.05 * classes.total()
     return len(others) > 1 and frequent and not any(one.startswith("-") for one in others)
 
 
-def _on_spelling(counts: LabelCounts) -> Iterator[str]:
-    """List classes that are probably one, with the options that merge them."""
+def _on_spelling(counts: LabelCounts) -> Iterator[Note]:
+    """List classes that are probably one, and say how to merge them."""
     if len(counts.classes) > MAX_COMPARED_CLASSES:
         yield (
             f"There are more than {MAX_COMPARED_CLASSES:,} labels, so misspelt ones are not looked "
@@ -333,10 +366,14 @@ def _on_spelling(counts: LabelCounts) -> Iterator[str]:
     )
     rest = len(found) - len(listed)
     more = f" and {rest} more" if rest else ""
-    how = relabel_command(listed)
+    how: Clause = (Parameter("relabel", listed), _MERGES)
     if rest or any("=" in old + new for old, new in listed.items()):
-        how = "write them to a file with check --write-relabels, and name it with --relabel-file"
-    yield f"Probably one class each: {pairs}{more}. To merge them: {how}"
+        how = (
+            "write them to a table with the columns old and new, as cofactor check does, and name "
+            "it with ",
+            Parameter("relabel_file"),
+        )
+    yield ParameterWarning(f"Probably one class each: {pairs}{more}", how)
 
 
 def names(some: list[str]) -> str:
@@ -434,14 +471,14 @@ def _accepted(name: str, other: str, sizes: Mapping[str, int]) -> int:
     size, larger = sizes[name], sizes[other]
     if larger < MUCH_LARGER * size:
         return 0
-    rare = size <= max(RARE, RARE_SHARE * larger)
+    rare = size <= max(MAX_RARE_LABELS, MAX_RARE_SHARE * larger)
     short, long = sorted(map(len, map(_folded, (name, other))))
-    likely = rare or long >= LONG or _swapped(_stem(name), _stem(other))
-    return 2 if rare and short >= LONG else int(likely)
+    likely = rare or long >= MIN_LONG_LENGTH or _swapped(_stem(name), _stem(other))
+    return 2 if rare and short >= MIN_LONG_LENGTH else int(likely)
 
 
 def _swapped(a: str, b: str) -> bool:
-    """Tell whether two words have the same letters, at least three, in another order."""
+    """Return whether two words have the same letters, at least three, in another order."""
     return len(a) > 2 and sorted(a) == sorted(b)
 
 
@@ -467,13 +504,13 @@ def typing_errors(one: str, other: str) -> int:
 
 
 def _is_short(a: str, b: str) -> bool:
-    """Tell whether two words are too short for typing errors other than swapped letters."""
-    return max(len(a), len(b)) < SHORT and not _swapped(a, b)
+    """Return whether two words are too short for typing errors other than swapped letters."""
+    return max(len(a), len(b)) < MIN_COMPARED_LENGTH and not _swapped(a, b)
 
 
 def _differ_as_codes(one: str, other: str) -> bool:
-    """Tell whether names are codes, or differ in a short part, as cs.GL and cs.GT do."""
-    if one.isupper() and other.isupper() and max(len(one), len(other)) <= SHORT:
+    """Return whether names are codes, or differ in a short part, as cs.GL and cs.GT do."""
+    if one.isupper() and other.isupper() and max(len(one), len(other)) <= MIN_COMPARED_LENGTH:
         return True
     parts = [re.findall(r"[^\W_]+", name.casefold()) for name in (one, other)]
     if len(parts[0]) != len(parts[1]) or len(parts[0]) < 2:

@@ -1,7 +1,7 @@
 """Texts and labels in the rows of a table.
 
 `LabelColumns` reads the labels of a cell, after `Relabels` has renamed them; `each_document` and
-`read_documents` read whole rows. `LabelCounts` counts labels and tells what they look like:
+`read_documents` read whole rows. `LabelCounts` counts labels and finds the form that they have:
 classes, sets, columns of 0 and 1, or numbers. The rules for "unlabelled" and for "numbers or
 classes" are those of `cofactor.targets.missing` and `cofactor.targets.task`.
 """
@@ -9,7 +9,6 @@ classes" are those of `cofactor.targets.missing` and `cofactor.targets.task`.
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,12 +18,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cofactor.errors import Parameter, ParameterError
 from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.sources import Source, open_source
 from cofactor.targets.missing import is_missing, minus_one_is_missing
 from cofactor.targets.task import are_numbers, parse_labels
 
-SEPARATORS = (";", "|", "/", ",")
+LABEL_SEPARATORS = (";", "|", "/", ",")
 """Characters that may separate several labels in one cell, the most likely one first."""
 
 MAX_COUNTED_LABELS = 100_000
@@ -58,15 +58,15 @@ class Relabels(dict[str, str]):
         return [name for name in self if name not in self.met]
 
 
-def read_relabels(given: Iterable[str], file: Path | None = None) -> Relabels:
+def read_relabels(relabel: Iterable[str], relabel_file: Path | None = None) -> Relabels:
     """Return the new name of each label.
 
     Parameters
     ----------
-    given : iterable of str
-        Values of --relabel, each like old=new.
-    file : path, optional
-        Value of --relabel-file: a table with the columns old and new.
+    relabel : iterable of str
+        Old and new names, each like old=new.
+    relabel_file : path, optional
+        A table with the columns old and new.
 
     Returns
     -------
@@ -79,57 +79,48 @@ def read_relabels(given: Iterable[str], file: Path | None = None) -> Relabels:
     {'Sprot': 'Sport', 'Sports': 'Sport'}
     """
     names: dict[str, str] = {}
-    pairs = [*(_parse(one) for one in given), *(_rows(file) if file else ())]
+    pairs = [*map(_parse, relabel), *(_rows(relabel_file) if relabel_file else ())]
     for place, old, new in pairs:
         if names.get(old, new) != new:
-            raise InputError(
-                f"{place} renames {old!r} to {new!r}, but it is renamed to {names[old]!r} before; "
-                "decide on one name."
+            raise ParameterError(
+                (place, f" renames {old!r} to {new!r}, but it is renamed to {names[old]!r} before"),
+                "decide on one name",
             )
         if old != new:
             names[old] = new
     return Relabels({old: _end(old, names) for old in names})
 
 
-def relabel_options(names: Mapping[str, str]) -> list[str]:
-    """Return names as words of a command; `read_relabels` reads them back."""
-    return [word for old, new in names.items() for word in ("--relabel", f"{old}={new}")]
+_FOR_UNLABELLED = ("for labels that mean not labelled use ", Parameter("unlabelled"))
 
 
-def relabel_command(names: Mapping[str, str]) -> str:
-    """Return names as options to copy from the screen."""
-    return shlex.join(printable(word) for word in relabel_options(names))
-
-
-def _parse(one: str) -> tuple[str, str, str]:
+def _parse(one: str) -> tuple[Parameter, str, str]:
+    given = Parameter("relabel", one)
     old, equals, new = (part.strip() for part in one.partition("="))
     if "=" in new:
-        raise InputError(
-            f"--relabel {one!r} has more than one =; write such names to a file with the columns "
-            "old and new, and name it with --relabel-file."
+        raise ParameterError(
+            (given, " has more than one ="),
+            (
+                "write such names to a file with the columns old and new, and name it with ",
+                Parameter("relabel_file"),
+            ),
         )
     if not (old and equals and new):
-        raise InputError(
-            f"--relabel {one!r} must be the old and the new name, like Sprot=Sport; for labels "
-            "that mean not labelled use --unlabelled."
+        raise ParameterError(
+            (given, " must be the old and the new name, like Sprot=Sport"), _FOR_UNLABELLED
         )
-    return f"--relabel {one!r}", old, new
+    return given, old, new
 
 
 def _rows(file: Path) -> Iterator[tuple[str, str, str]]:
     source = open_source(file)
     if source.columns != ["old", "new"]:
-        raise InputError(
-            f"--relabel-file {at(file)} has the columns {', '.join(map(repr, source.columns))}; "
-            "its first line must be old,new."
-        )
+        there = ", ".join(map(repr, source.columns))
+        raise InputError(f"{at(file)} has the columns {there}; its first line must be old,new.")
     for row, cells in source.rows:
         old, new = ("" if cell is None else str(cell).strip() for cell in cells)
         if not (old and new):
-            raise InputError(
-                f"{at(file, row)} needs an old and a new name; for labels that mean not labelled "
-                "use --unlabelled."
-            )
+            raise ParameterError(f"{at(file, row)} needs an old and a new name", _FOR_UNLABELLED)
         yield at(file, row), old, new
 
 
@@ -138,9 +129,8 @@ def _end(name: str, names: dict[str, str]) -> str:
     while (name := names.get(name, name)) not in seen:
         seen.append(name)
     if name != seen[-1]:
-        raise InputError(
-            f"--relabel leads in a circle: {' to '.join(map(repr, [*seen, name]))}; leave one out."
-        )
+        circle = " to ".join(map(repr, [*seen, name]))
+        raise ParameterError((Parameter("relabel"), f" leads in a circle: {circle}"), "remove one")
     return name
 
 
@@ -177,16 +167,18 @@ class LabelColumns:
 def as_label_columns(
     columns: str | Sequence[str] | None,
     unlabelled: Iterable[str] = (),
-    separator: str | None = None,
+    label_separator: str | None = None,
     relabel: Mapping[str, str] | None = None,
 ) -> LabelColumns:
     """Return `LabelColumns` for one name, several names, or none."""
     names = (columns,) if isinstance(columns, str) else tuple(columns or ())
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"--label {twice!r} is given twice; name each column once.")
+        raise ParameterError(
+            (Parameter("label", twice), " is given twice"), "name each column once"
+        )
     unknown = frozenset(one.strip() for one in unlabelled)
     relabel = relabel if isinstance(relabel, Relabels) else Relabels(relabel)
-    return LabelColumns(names, separator or None, unknown, relabel)
+    return LabelColumns(names, label_separator or None, unknown, relabel)
 
 
 @dataclass
@@ -263,21 +255,21 @@ class LabelCounts:
                 found[label] += column[label]
         return dict(found)
 
-    def rarer_than(self, fewest: int, form: str) -> list[str]:
-        """Return the classes that have fewer labels than --min-labels asks for."""
-        if fewest < 2:
+    def rarer_than(self, min_labels: int, form: str) -> list[str]:
+        """Return the classes that have fewer labels than this."""
+        if min_labels < 2:
             return []
+        asked = Parameter("min_labels", min_labels)
         if form not in ("classes", "sets"):
-            raise InputError(
-                f"--min-labels {fewest} needs classes, but here are {_NOT_CLASSES[form]}; leave it "
-                "out."
+            raise ParameterError(
+                (asked, f" needs classes, but the table has {_NOT_CLASSES[form]}"), "leave it out"
             )
         counts = self.classes
-        rare = [name for name, count in counts.items() if count < fewest]
+        rare = [name for name, count in counts.items() if count < min_labels]
         if len(rare) == len(counts):
-            raise InputError(
-                f"--min-labels {fewest} leaves no class: the largest has "
-                f"{max(counts.values()):,} labels; give a smaller number."
+            raise ParameterError(
+                (asked, f" leaves no class: the largest has {max(counts.values()):,} labels"),
+                "give a smaller number",
             )
         return rare
 
@@ -385,7 +377,7 @@ def likely_separator(labels: Counter[str]) -> str | None:
     >>> likely_separator(Counter({"a;b": 3, "a": 4, "b": 2, "c": 1}))
     ';'
     """
-    for mark in SEPARATORS:
+    for mark in LABEL_SEPARATORS:
         joined = [label for label in labels if mark in label.strip(mark)]
         parts = Counter(part.strip() for label in joined for part in label.split(mark))
         if any(count > 1 or part in labels for part, count in parts.items()):
@@ -459,27 +451,30 @@ class DocumentRow(NamedTuple):
 def text_column(source: Source, name: str | None) -> str:
     """Return the text column: ``name``, or the only column that it can be."""
     if name is not None:
-        source.place(name, "--text")
+        source.place(name, "text")
         return name
     if source.kind == "folder":
         return "text"
     if len(source.columns) == 1:
         return source.columns[0]
     there = ", ".join(map(repr, source.columns[:12]))
-    raise InputError(
-        f"--text is missing: name the column of {at(source.path)} that holds the text. There are "
-        f"{there}.{source.on_header()}"
+    raise ParameterError(
+        (
+            Parameter("text"),
+            f" is missing: name the column of {at(source.path)} that holds the text",
+        ),
+        f"There are {there}.{source.on_header()}",
     )
 
 
 def label_columns(source: Source, names: Sequence[str], text: str | None = None) -> tuple[str, ...]:
     """Return the label columns: ``names``, or the sub-folders of a folder."""
     for name in names:
-        source.place(name, "--label")
+        source.place(name, "label")
         if name == text:
-            raise InputError(
-                f"--label {name!r} is the column of the texts, too; name the column that holds the "
-                "labels, or leave --label out."
+            raise ParameterError(
+                (Parameter("label", name), " is the column of the texts, too"),
+                ("name the column that holds the labels, or leave ", Parameter("label"), " out"),
             )
     return tuple(names) or (("label",) if source.kind == "folder" else ())
 
@@ -489,7 +484,7 @@ def read_documents(
     text: str,
     label: str | Sequence[str] | None,
     unlabelled: Iterable[str] = (),
-    separator: str | None = None,
+    label_separator: str | None = None,
     *,
     relabel: dict[str, str] | None = None,
     further: dict[str, str] | None = None,
@@ -505,18 +500,18 @@ def read_documents(
         Names of the label columns.
     unlabelled : iterable of str
         Labels that mean "unlabelled", besides empty cells.
-    separator : str, optional
+    label_separator : str, optional
         Separates several labels in one cell.
     relabel : dict of str to str, optional
         New names of labels.
     further : dict of str to str, optional
-        Further columns to read, each with the option that asks for it, which errors name.
+        Further columns to read, each with the parameter that asks for it, which errors name.
 
     Returns
     -------
     Documents
     """
-    labels = as_label_columns(label, unlabelled, separator, relabel)
+    labels = as_label_columns(label, unlabelled, label_separator, relabel)
     found = Documents(label_cells=[] if labels.columns else None)
     found.further = {name: [] for name in further or {}}
     for number, body, cells, others in each_document(source, text, labels, further):
@@ -535,9 +530,9 @@ def each_document(
     source: Source, text: str, labels: LabelColumns, further: dict[str, str] | None = None
 ) -> Iterator[DocumentRow]:
     """Yield row number, text, labels and further cells of each document."""
-    body = source.place(text, "--text")
-    places = [source.place(name, "--label") for name in labels.columns]
-    others = [source.place(name, option) for name, option in (further or {}).items()]
+    body = source.place(text, "text")
+    places = [source.place(name, "label") for name in labels.columns]
+    others = [source.place(name, parameter) for name, parameter in (further or {}).items()]
     for number, cells in source.rows:
         label_cells = tuple(
             labels.read(_as_texts(source, number, name, cells[place]))
@@ -596,8 +591,12 @@ def _number(source: Source, row: int, cell: tuple[str, ...]) -> float:
     except ValueError:
         value = float("inf")
     if value in (float("inf"), float("-inf")):
-        raise InputError(
-            f"{at(source.path, row)}: the label '{printable(label)}' is not a number; correct it, "
-            "name it with --unlabelled, or use --task classes."
+        raise ParameterError(
+            f"{at(source.path, row)}: the label '{printable(label)}' is not a number",
+            [
+                "correct it",
+                ("name it with ", Parameter("unlabelled")),
+                ("use ", Parameter("task", "classes")),
+            ],
         )
     return value

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.io.errors import InputError, at, suggestion
 from cofactor.io.tables.csv_and_json import (
     Record,
@@ -23,7 +24,7 @@ from cofactor.io.tables.decoding import Decoder, check_length, split_lines
 from cofactor.io.tables.parquet import read_parquet
 from cofactor.io.tables.spreadsheets import read_spreadsheet
 
-FORMATS = {
+FORMATS_BY_ENDING = {
     **dict.fromkeys((".csv", ".txt", ""), "csv"),
     **dict.fromkeys((".tsv", ".tab"), "tsv"),
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
@@ -31,7 +32,7 @@ FORMATS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".xlsx", ".xlsm", ".xls"), "excel"),
 }
-WHOLE = {"parquet": "Parquet file", "excel": "spreadsheet"}
+UNSTREAMED_FORMATS = {"parquet": "Parquet file", "excel": "spreadsheet"}
 """Formats that are read from a file on disk, not as a stream."""
 
 DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
@@ -63,7 +64,7 @@ class Source:
         Encodings detected so far.
     digest : hash object, optional
         SHA-256 of the bytes read so far.
-    notes : list of str
+    notes : list of str or ParameterWarning
         Sentences that the user should see.
     """
 
@@ -74,19 +75,22 @@ class Source:
     separator: str | None = None
     encodings: set[str] = field(default_factory=set)
     digest: Any = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[str | ParameterWarning] = field(default_factory=list)
 
-    def place(self, name: str, option: str) -> int:
-        """Return the index of a column; errors name ``option``, which asked for it."""
+    def place(self, name: str, parameter: str) -> int:
+        """Return the index of a column; errors name the parameter that asked for it."""
         found = self.columns.count(name)
         if found == 1:
             return self.columns.index(name)
         if found:
-            raise InputError(
-                f"{option} {name!r} names {found} columns of {at(self.path)}; rename all but one."
+            raise ParameterError(
+                (Parameter(parameter, name), f" names {found} columns of {at(self.path)}"),
+                "rename all but one",
             )
-        remedy = suggestion(name, self.columns) + self.on_header()
-        raise InputError(f"{option} {name!r} is not a column of {at(self.path)}. {remedy}")
+        raise ParameterError(
+            (Parameter(parameter, name), f" is not a column of {at(self.path)}"),
+            suggestion(name, self.columns) + self.on_header(),
+        )
 
     def on_header(self) -> str:
         """Return a sentence if the first row is probably not the header: names are missing."""
@@ -139,7 +143,10 @@ def open_source(
     check_plain_file(path)
     kind = _format(path)
     if sheet is not None and kind != "excel":
-        raise InputError(f"--sheet {sheet!r} needs a spreadsheet, but {at(path)} is none.")
+        raise ParameterError(
+            (Parameter("sheet", sheet), f" needs a spreadsheet, but {at(path)} is not one"),
+            "leave it out",
+        )
     if kind == "parquet":
         columns, rows = read_parquet(path)
         return Source(path, kind, columns, _clean(rows))
@@ -166,10 +173,11 @@ def check_plain_file(path: Path) -> None:
 def _format(path: Path) -> str:
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending = plain.suffix.lower()
-    if path.suffix.lower() == ".gz" and FORMATS.get(ending) in WHOLE:
-        raise InputError(f"{at(path)} is a compressed {WHOLE[FORMATS[ending]]}; unpack it first.")
-    if ending in FORMATS:
-        return FORMATS[ending]
+    kind = FORMATS_BY_ENDING.get(ending)
+    if path.suffix.lower() == ".gz" and kind in UNSTREAMED_FORMATS:
+        raise InputError(f"{at(path)} is a compressed {UNSTREAMED_FORMATS[kind]}; unpack it first.")
+    if kind is not None:
+        return kind
     if ending.strip(".").isdigit() or str(path).startswith("/dev/"):
         return "csv"
     known = "use .csv, .tsv, .jsonl, .json (each also .gz), .parquet, .xlsx or a folder"

@@ -17,10 +17,10 @@ from typing import IO, Any
 from xml.etree import ElementTree
 from zipfile import BadZipFile, ZipFile
 
+from cofactor.errors import Clause, Parameter, ParameterError, ParameterWarning
 from cofactor.io.errors import InputError, at, printable, suggestion
+from cofactor.io.tables.csv_and_json import Row
 from cofactor.io.tables.decoding import check_length
-
-Row = tuple[int, list[Any]]
 
 MAX_UNPACKED_BYTES = 2**31
 """Maximum number of bytes of all parts of a spreadsheet after they are unpacked."""
@@ -28,13 +28,13 @@ MAX_UNPACKED_BYTES = 2**31
 MAX_SHEET_CELLS = 2**26
 """Maximum number of cells between the first and the last one of a sheet, also empty ones."""
 
-_PLACE = re.compile(rb"""\sr=["']([A-Z]{1,4})([0-9]{1,9})["']""")
+_CELL_REFERENCE = re.compile(rb"""\sr=["']([A-Z]{1,4})([0-9]{1,9})["']""")
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
 def read_spreadsheet(
     path: Path, sheet: str | None = None
-) -> tuple[list[str], Iterator[Row], list[str]]:
+) -> tuple[list[str], Iterator[Row], list[str | ParameterWarning]]:
     """Return columns, rows and notes for the user.
 
     Parameters
@@ -46,20 +46,18 @@ def read_spreadsheet(
     with _reading(path):
         book = _open(path)
         name = _choose(path, book, sheet)
-        notes = look_at_cells(path, name)  # before calamine allocates all cells
+        # Before calamine allocates all cells.
+        notes: list[str | ParameterWarning] = [*look_at_cells(path, name)]
         found = book.get_sheet_by_name(name)
         rows = _rows(path, found.iter_rows())
     others = [one for one in book.sheet_names if one != name]
     header = None if found.start is None else next(rows, None)
     if header is None:
-        raise InputError(f"{at(path)}: the sheet {name!r} is empty; {_instead(others)}")
+        raise ParameterError(f"{at(path)}: the sheet {name!r} is empty", _instead(others))
     _refuse_merged(path, found)
     if others and sheet is None:
-        notes.insert(
-            0,
-            f"Read the sheet {name!r}; --sheet names another of the "
-            f"{len(book.sheet_names)} sheets.",
-        )
+        others_named = (Parameter("sheet"), f" names another of the {len(others) + 1} sheets")
+        notes.insert(0, ParameterWarning(f"Read the sheet {name!r}", others_named))
     return ["" if cell is None else str(cell).strip() for cell in header[1]], rows, notes
 
 
@@ -96,8 +94,8 @@ def _choose(path: Path, book: Any, sheet: str | None) -> str:
     """Return the name of the sheet to read."""
     names = list(book.sheet_names)
     if sheet is not None and sheet not in names:
-        raise InputError(
-            f"--sheet {sheet!r} is not a sheet of {at(path)}. {suggestion(sheet, names)}"
+        raise ParameterError(
+            (Parameter("sheet", sheet), f" is not a sheet of {at(path)}"), suggestion(sheet, names)
         )
     visible = [one.name for one in book.sheets_metadata if str(one.visible).endswith(".Visible")]
     if not names:
@@ -105,11 +103,12 @@ def _choose(path: Path, book: Any, sheet: str | None) -> str:
     return sheet or str((visible or names)[0])
 
 
-def _instead(others: list[str]) -> str:
+def _instead(others: list[str]) -> Clause:
     """Return what to do if a sheet is empty."""
     if not others:
-        return "it is the only sheet: fill it in, or name another file."
-    return f"name another with --sheet. There are {', '.join(map(repr, others[:12]))}."
+        return "it is the only sheet: fill it in, or name another file"
+    there = ", ".join(map(repr, others[:12]))
+    return ("name another with ", Parameter("sheet"), f". There are {there}")
 
 
 def _refuse_merged(path: Path, sheet: Any) -> None:
@@ -130,7 +129,7 @@ def _rows(path: Path, rows: Any) -> Iterator[Row]:
 
 
 def _plain(cell: Any) -> Any:
-    """Return a cell as other formats have it: whole numbers are no fractions, empty is None."""
+    """Return a cell as other formats have it: whole numbers are ints, empty is None."""
     if isinstance(cell, float) and cell.is_integer():
         return int(cell)
     return None if cell == "" else cell
@@ -193,7 +192,7 @@ def _part_of(archive: ZipFile, sheet: str) -> str | None:
 
 
 def _scan(path: Path, archive: ZipFile, part: str) -> bool:
-    """Tell whether a sheet may hold formulas or errors; refuse one that is spread too far.
+    """Return whether a sheet may hold formulas or errors; refuse one that is spread too far.
 
     Both are seen in its bytes, which takes less time than reading the XML.
     """
@@ -201,7 +200,7 @@ def _scan(path: Path, archive: ZipFile, part: str) -> bool:
     with archive.open(part) as file:
         while chunk := file.read(2**20):
             text = before + chunk
-            for letters, digits in _PLACE.findall(text):
+            for letters, digits in _CELL_REFERENCE.findall(text):
                 rows, columns = max(rows, int(digits)), max(columns, _column(letters))
             found = found or b"<f" in text or b't="e"' in text or b":f" in text
             before = text[-24:]

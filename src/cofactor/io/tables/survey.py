@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any
 
+from cofactor.errors import Parameter, ParameterWarning
 from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.dates import are_dates
 from cofactor.io.tables.label_advice import (
     CODE,
     MANY_CLASSES,
+    Note,
     are_ids,
     label_notes,
     marks,
@@ -62,9 +63,9 @@ class Survey:
     labels: LabelColumns = field(default_factory=LabelColumns)
     counts: LabelCounts = field(default_factory=lambda: LabelCounts([]))
     unlabelled: dict[str, int] = field(default_factory=dict)  # labels that mean "unlabelled"
-    rare: list[str] = field(default_factory=list)  # classes that --min-labels leaves out
-    fewest: int = 0  # the value of --min-labels
-    names: dict[int, str] = field(default_factory=dict)  # of rows, from the column --id
+    rare: list[str] = field(default_factory=list)  # classes with fewer labels than min_labels
+    min_labels: int = 0
+    names: dict[int, str] = field(default_factory=dict)  # of documents, by their rows
     empty: FoundRows = field(default_factory=FoundRows)
     duplicates: FoundRows = field(default_factory=FoundRows)
     conflicts: FoundRows = field(default_factory=FoundRows)
@@ -101,22 +102,22 @@ def survey(
     text: str,
     label: str | Sequence[str] | None,
     unlabelled: Iterable[str] = (),
-    separator: str | None = None,
+    label_separator: str | None = None,
     *,
     relabel: dict[str, str] | None = None,
-    fewest: int = 0,
+    min_labels: int = 0,
     further: dict[str, str] | None = None,
     gather: Callable[[int, list[Any]], None] | None = None,
     watch: Callable[[int, str], None] | None = None,
 ) -> Survey:
     """Count the documents and labels of a table in one pass; texts are not kept.
 
-    ``fewest`` is the value of --min-labels: classes with fewer labels count as unlabelled.
+    Classes with fewer than ``min_labels`` labels count as unlabelled.
     ``watch`` is called with the number and the text of each row, ``gather`` with the number and the
     ``further`` cells.
     """
-    labels = as_label_columns(label, unlabelled, separator, relabel)
-    found = Survey(labels=labels, fewest=fewest)
+    labels = as_label_columns(label, unlabelled, label_separator, relabel)
+    found = Survey(labels=labels, min_labels=min_labels)
     seen: dict[bytes, LabelCells] = {}
     label_cells: Counter[LabelCells] = Counter()
     for number, body, cells, others in each_document(source, text, labels, further):
@@ -135,7 +136,7 @@ def survey(
     found.counts = _count_labels(label_cells, labels)
     found.unlabelled = found.counts.unlabelled(found.form)
     found.counts = _count_labels(label_cells, labels, frozenset(found.unlabelled))
-    found.rare = found.counts.rarer_than(fewest, found.form)
+    found.rare = found.counts.rarer_than(min_labels, found.form)
     if found.rare:
         dropped = frozenset([*found.unlabelled, *found.rare])
         found.counts = _count_labels(label_cells, labels, dropped)
@@ -143,7 +144,7 @@ def survey(
 
 
 def has_word(text: str) -> bool:
-    """Tell whether a text has a letter and is more than a code.
+    """Return whether a text has a letter and is more than a code.
 
     Examples
     --------
@@ -199,7 +200,7 @@ def suggest_topics(classes: int, documents: int) -> int:
     return max(1, min(wanted, documents // 2))
 
 
-def advise(found: Survey, label: Any) -> list[str]:
+def advise(found: Survey, label: Any) -> list[Note]:
     """Return sentences about unusual documents and labels."""
     advice = [*_on_documents(found), *(_on_labels(found) if label is not None else [])]
     if label is None:
@@ -230,19 +231,21 @@ def _on_documents(found: Survey) -> Iterator[str]:
         yield f"Only {found.distinct} different documents: the topics will be rough."
 
 
-def _on_labels(found: Survey) -> list[str]:
+def _on_labels(found: Survey) -> list[Note]:
     split = separator(found)
     doubt = None if split else refusal(found.counts)
+    first: list[Note] = []
     if doubt:
-        doubt += " Name the right column with --label, or insist with --task."
+        label, task = Parameter("label"), Parameter("task")
+        right = (" Name the right column with ", label, ", or insist with ", task)
+        first = [ParameterWarning((doubt, *right))]
     forms = _on_forms(found) if found.labelled and not doubt else []
-    notes = [] if doubt or split else label_notes(found.counts, found.fewest)
-    first = [*([doubt] if doubt else []), *unlabelled_notes(found.unlabelled)]
-    return [*first, *forms, *_on_rare(found), *notes]
+    notes = [] if doubt or split else label_notes(found.counts, found.min_labels)
+    return [*first, *unlabelled_notes(found.unlabelled), *forms, *_on_rare(found), *notes]
 
 
 def separator(found: Survey) -> str | None:
-    """Return the --label-separator that is proposed, if the user gave none and it is needed.
+    """Return the separator of labels that is proposed, if the user gave none and one is needed.
 
     What else is wrong with the labels can be said only after they are split.
     """
@@ -251,16 +254,15 @@ def separator(found: Survey) -> str | None:
     return clear_separator(found.classes)
 
 
-def _on_rare(found: Survey) -> list[str]:
+def _on_rare(found: Survey) -> list[Note]:
     if not found.rare:
         return []
     classes = "1 class" if len(found.rare) == 1 else f"{len(found.rare):,} classes"
-    return [
-        f"--min-labels {found.fewest} leaves out {classes}; their documents count as unlabelled."
-    ]
+    left_out = (Parameter("min_labels", found.min_labels), f" leaves out {classes}")
+    return [ParameterWarning(left_out, "their documents count as unlabelled")]
 
 
-def _on_forms(found: Survey) -> list[str]:
+def _on_forms(found: Survey) -> list[Note]:
     """Say how labels are read, if that may surprise the user."""
     if found.form == "columns":
         return ["The columns say yes (1) or no (0): each column is a separate label."]
@@ -271,10 +273,8 @@ def _on_forms(found: Survey) -> list[str]:
     if mark is None:
         return []
     first = next(label for label in found.classes if mark in label.strip(mark))
-    return [
-        f"If cells like {printable(first)!r} hold several labels, add "
-        f"--label-separator {shlex.quote(mark)}."
-    ]
+    reason = f"If cells like {printable(first)!r} hold several labels, add "
+    return [ParameterWarning((reason, Parameter("label_separator", mark)))]
 
 
 def _count(number: int, noun: str) -> str:
@@ -293,7 +293,7 @@ def _said(found: Survey, some: FoundRows, noun: str, state: str) -> str:
 
 
 def as_facts(found: Survey, label: Any) -> dict[str, Any]:
-    """Return the counts and the advice for JSON."""
+    """Return the counts for JSON, and the advice."""
     numeric, together, unknown = found.form == "numbers", merges(found.counts), marks(found.counts)
     proposed = found.counts.without(unknown).form  # of the labels as the next command reads them
     named = len(found.classes) - len(together) - len(unknown)

@@ -18,7 +18,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
 
 
 def is_formula(cell: str) -> bool:
-    """Tell whether a spreadsheet may take a cell for a formula; plain numbers are not formulas.
+    """Return whether a spreadsheet may take a cell for a formula; plain numbers are not formulas.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class SeparatedWriter:
         if len(cells) > self._columns:
             raise InputError(
                 f"A row has {len(cells)} columns, but {self._columns} were known when writing "
-                "began; write JSON lines instead: -o out.jsonl."
+                "began; write JSON lines instead."
             )
         self._csv.writerow([self._cell(cell) for cell in (*cells, *added)])
         line = self._line.getvalue().removesuffix("\r\n")
@@ -116,6 +116,6 @@ def output_kind(path: Path) -> str:
     if ending in KINDS:
         return KINDS[ending]
     raise InputError(
-        f"--output {at(path)} ends in {ending!r}, which is not written; use .csv, .tsv or .jsonl "
+        f"{at(path)} ends in {ending!r}, which is not written; use .csv, .tsv or .jsonl "
         "(each also .gz)."
     )

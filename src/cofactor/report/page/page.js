@@ -93,10 +93,10 @@
   const RIM = Math.min(1.3, 1.08 + 0.45 / Math.sqrt(state.names.length)); // few topics scatter more
   const pen = make("canvas").getContext("2d");
 
-  function fitting(text, room) {
-    if (pen.measureText(text).width <= room) return text;
+  function fitting(text, space) {
+    if (pen.measureText(text).width <= space) return text;
     let end = text.length;
-    while (end > 0 && pen.measureText(`${text.slice(0, end)}…`).width > room) end -= 1;
+    while (end > 0 && pen.measureText(`${text.slice(0, end)}…`).width > space) end -= 1;
     return end > 3 ? `${text.slice(0, end)}…` : "";
   }
 
@@ -113,8 +113,8 @@
     const spots = rows.map((row) => [(row.x / across + 1) * (width / 2), (1 - row.y / DOWN) * (height / 2)]);
     for (const row of state.order.map((k) => rows[k])) {
       const at = spots[row.topic];
-      const room = { left: at[0], right: width - at[0] }[row.side] || width;
-      const text = fitting(row.name, Math.min(210, room - 12));
+      const space = { left: at[0], right: width - at[0] }[row.side] || width;
+      const text = fitting(row.name, Math.min(210, space - 12));
       const size = pen.measureText(text).width + 12;
       const box = { left: at[0] - ({ left: size, right: 0 }[row.side] ?? size / 2), top: at[1] + ({ top: -13, bottom: 13 }[row.side] || 0), size };
       const free = (other) => Math.abs(other.top - box.top) >= LINE || other.left + other.size < box.left || box.left + box.size < other.left;
@@ -175,10 +175,10 @@
     const [y, { color }] = spec.layer ? [spec.layer[1].encoding.y, {}] : [spec.encoding.y, spec.encoding];
     if (first[0].kind === "number") Object.assign(y, { axis: { ...y.axis, format: "~g" }, scale: { zero: false } });
     if (spec.layer) return spec.layer.map(({ mark }) => [mark, mark.point]).flat().filter(Boolean).forEach((mark) => Object.assign(mark, { color: range[0] }));
-    const room = width - 60; // beside the numbers of the axis
-    const columns = Math.max(1, Math.floor(room / (room < 520 ? 170 : 260)));
+    const space = width - 60; // beside the numbers of the axis
+    const columns = Math.max(1, Math.floor(space / (space < 520 ? 170 : 260)));
     color.scale = { domain: first.map(lineName), range };
-    Object.assign(color.legend, { columns, symbolType: "stroke", symbolStrokeWidth: 3, labelLimit: Math.floor(room / columns) - 44 });
+    Object.assign(color.legend, { columns, symbolType: "stroke", symbolStrokeWidth: 3, labelLimit: Math.floor(space / columns) - 44 });
   }
 
   function onRamp() {
@@ -243,8 +243,8 @@
       line.append(make("span", "", key), make("b", "", String(v)));
       return line;
     }));
-    const room = innerWidth - box.offsetWidth - 12;
-    box.style.left = `${Math.max(8, Math.min(event.clientX + 14, room))}px`;
+    const space = innerWidth - box.offsetWidth - 12;
+    box.style.left = `${Math.max(8, Math.min(event.clientX + 14, space))}px`;
     box.style.top = `${Math.min(event.clientY + 14, innerHeight - box.offsetHeight - 8)}px`;
   }
 

@@ -67,7 +67,7 @@ def represent_documents(model: Any, rows: DocumentRows) -> tuple[np.ndarray, np.
     known: FittedDocuments | None = model.fitted.documents
     if known is not None and known.X is X and known.estimator is model.estimator_:
         return model.document_topics_, document_scores(model)
-    S = np.asarray(model.estimator_.transform(X))  # an array, whatever set_output says
+    S = np.asarray(model.estimator_.transform(X))  # an array, even if set_output asks for frames
     return S, scores_of(model.estimator_, X, S, rows.side)
 
 

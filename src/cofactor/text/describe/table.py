@@ -9,11 +9,11 @@ from typing import Any, Generic, TypeVar, overload
 
 from cofactor.io.errors import shortened
 
-Row = TypeVar("Row")
+TableRow = TypeVar("TableRow")
 MAX_CELL_LENGTH, MAX_PRINTED_ROWS = 60, 50
 
 
-class Table(Sequence[Row], Generic[Row]):
+class Table(Sequence[TableRow], Generic[TableRow]):
     """An immutable list of rows, all of one dataclass.
 
     Parameters
@@ -41,7 +41,7 @@ class Table(Sequence[Row], Generic[Row]):
     {'name': 'Oslo', 'area': 454.12}
     """
 
-    def __init__(self, rows: list[Row], kind: type[Row]) -> None:
+    def __init__(self, rows: list[TableRow], kind: type[TableRow]) -> None:
         self._rows, self._kind = tuple(rows), kind
 
     @property
@@ -50,10 +50,10 @@ class Table(Sequence[Row], Generic[Row]):
         return [field.name for field in fields(self._kind)]  # type: ignore[arg-type]
 
     @overload
-    def __getitem__(self, place: int) -> Row: ...
+    def __getitem__(self, place: int) -> TableRow: ...
     @overload
-    def __getitem__(self, place: slice) -> Table[Row]: ...
-    def __getitem__(self, place: int | slice) -> Row | Table[Row]:
+    def __getitem__(self, place: slice) -> Table[TableRow]: ...
+    def __getitem__(self, place: int | slice) -> TableRow | Table[TableRow]:
         if isinstance(place, slice):
             return Table(list(self._rows[place]), self._kind)
         return self._rows[place]
@@ -61,7 +61,7 @@ class Table(Sequence[Row], Generic[Row]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[TableRow]:
         return iter(self._rows)
 
     def __eq__(self, other: object) -> bool:

@@ -18,7 +18,7 @@ from cofactor.metrics.topics import top_places
 
 MAX_RANKED_WORDS = 40  # per topic; others follow by probability
 MAX_RANKING_DOCUMENTS = 50_000  # documents that words are ranked with
-SWEEPS = 3  # from the fitted topics; more change nothing that is shown
+SETTLING_SWEEPS = 3  # from the fitted topics; more change nothing that is shown
 EXPONENT = 0.2  # 0 prefers frequent words, 1 prefers words that hardly occur elsewhere
 MIN_RIVAL_SHARE = 0.5  # a word's share in its topic, relative to its largest share in any topic
 PAIR_DOUBT = 4.0  # a pair of words counts half if this many documents, and one more, contain it
@@ -26,8 +26,8 @@ MAX_OVERLAP = 0.5  # words with a larger Jaccard index are parts of one phrase o
 MAX_UNSEEN = 0.1  # part of a topic's mass on words that are in no document
 FIRST_WORDS = 10  # words that a reader sees
 MIN_FAITHFUL = 0.6  # correlation with the topic's documents, relative to that of probable words
-ROUNDS = 2
-TINY = 1e-300
+RANKING_ROUNDS = 2
+MIN_TOTAL = 1e-300
 
 
 class Words(NamedTuple):
@@ -64,7 +64,7 @@ def even_rows(n: int, most: int) -> IntArray:
 
 def profiles(components: FloatArray) -> FloatArray:
     """Return topics as distributions over words."""
-    return components / np.maximum(components.sum(axis=1), TINY)[:, None]
+    return components / np.maximum(components.sum(axis=1), MIN_TOTAL)[:, None]
 
 
 def shown_words(components: FloatArray, ranking: IntArray | None, n: int) -> list[IntArray]:
@@ -99,7 +99,7 @@ def rank_words(
     ----------
     X : sparse matrix of shape (n_documents, n_words)
         Documents of the fit, or some of them: an even sample of row blocks, the last batch of a
-        stream. All count equally, whatever their weight in the fit. At most
+        stream. All count equally, even if the fit weighted them. At most
         `MAX_RANKING_DOCUMENTS` evenly spaced ones are used.
     S : ndarray of shape (n_documents, n_topics)
         Their representations.
@@ -154,19 +154,19 @@ def _is_faithful(first: IntArray, probable: IntArray, occurs: Any, share: FloatA
 
 def _correlation(one: FloatArray, other: FloatArray) -> float:
     one, other = one - one.mean(), other - other.mean()
-    return float(one @ other / max(float(np.linalg.norm(one) * np.linalg.norm(other)), TINY))
+    return float(one @ other / max(float(np.linalg.norm(one) * np.linalg.norm(other)), MIN_TOTAL))
 
 
 def _candidate_weights(X: Any, S: FloatArray, components: FloatArray) -> FloatArray:
     """Return the weight of each word as a candidate for each topic; 0 for other words."""
-    n, largest, peaks = X.shape[0], X.data.max(initial=TINY), S.max(axis=0, initial=TINY)
+    n, largest, peaks = X.shape[0], X.data.max(initial=MIN_TOTAL), S.max(axis=0, initial=MIN_TOTAL)
     X, S = X / largest, S / peaks  # so that no product overflows
     mass, strength = X.sum(axis=0), (X.T @ S).T
     P = profiles(_least_squares(S.T @ S, strength, components * (peaks / largest)[:, None]))
     correlated = n * strength > (1 + 1e-9) * np.outer(S.sum(axis=0), mass)
     good = correlated & (MIN_RIVAL_SHARE * P.max(axis=0) <= P) & (P > 0) & (components > 0)
     unseen = profiles(components)[:, mass == 0].sum(axis=1) > MAX_UNSEEN
-    frequency = np.maximum(mass / max(mass.sum(), TINY), TINY)
+    frequency = np.maximum(mass / max(mass.sum(), MIN_TOTAL), MIN_TOTAL)
     return np.where(good & ~unseen[:, None], P / frequency**EXPONENT, 0.0)
 
 
@@ -174,7 +174,7 @@ def _least_squares(gram: FloatArray, linear: FloatArray, A: FloatArray) -> Float
     """Return A ≥ 0 that minimises ‖X − S A‖², by sweeps over the topics."""
     alive = np.diag(gram) > 0
     A = np.where(alive[:, None], A, 0.0)
-    for _ in range(SWEEPS):
+    for _ in range(SETTLING_SWEEPS):
         for k in np.flatnonzero(alive):
             A[k] = np.maximum(A[k] + (linear[k] - gram[k] @ A) / gram[k, k], 0.0)
     return A
@@ -183,11 +183,11 @@ def _least_squares(gram: FloatArray, linear: FloatArray, A: FloatArray) -> Float
 def _rank(weights: FloatArray, occurs: Any) -> IntArray:
     """Return the candidates of one topic in order; empty if no two of them occur together."""
     places = top_places(_rounded(weights), MAX_RANKED_WORDS)
-    start = weights[places] / max(weights[places].sum(), TINY)
+    start = weights[places] / max(weights[places].sum(), MIN_TOTAL)
     together, score = _npmi(occurs[:, places]), start
-    for _ in range(ROUNDS):
+    for _ in range(RANKING_ROUNDS):
         score = start * (together @ score)
-        score = score / max(score.sum(), TINY)
+        score = score / max(score.sum(), MIN_TOTAL)
     if not score.any():
         return places[:0]
     return places[np.lexsort((np.arange(len(places)), -_rounded(score)))]
@@ -195,7 +195,7 @@ def _rank(weights: FloatArray, occurs: Any) -> IntArray:
 
 def _rounded(scores: FloatArray) -> FloatArray:
     """Return scores relative to the largest, rounded so that the order of sums does not matter."""
-    return np.round(scores / max(scores.max(initial=0.0), TINY), 9)
+    return np.round(scores / max(scores.max(initial=0.0), MIN_TOTAL), 9)
 
 
 def _npmi(occurs: Any) -> FloatArray:

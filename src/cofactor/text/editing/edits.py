@@ -12,9 +12,9 @@ from scipy import sparse as sp
 
 from cofactor._types import FloatArray
 from cofactor.estimators import NMF
-from cofactor.estimators.edits import add_masses, join_topics, masses, with_topics
-from cofactor.estimators.inference import topic_shares
-from cofactor.estimators.missing_cells import products
+from cofactor.estimators.cell_prediction import products
+from cofactor.estimators.edits import add_masses, join_topics, with_topics
+from cofactor.estimators.inference import masses, topic_shares
 from cofactor.targets.classes import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
@@ -25,7 +25,7 @@ from cofactor.text.fitting import described_fit
 from cofactor.text.seeds import places_of
 
 PINNED_RANK = 10  # a pinned word gets at least the weight of the topic's word of this rank
-MIN_SHARE = 1e-6  # a topic with a smaller share of a document is absent from it
+MIN_PRESENT_SHARE = 1e-6  # a topic with a smaller share of a document is absent from it
 
 
 # ---- topics and words by name
@@ -101,7 +101,7 @@ def freeze(model: Any, topics: Any, frozen: bool) -> Any:
 
 
 def pin(model: Any, topic: Any, words: Any) -> Any:
-    """Return the model with some words pinned to a topic, in later fits as well."""
+    """Return the model with some words pinned to a topic, also in later fits."""
     k, found = topic_number(model, topic), known_words(model, words)
     A = model.estimator_.components_.copy()
     columns = list(found.values())
@@ -114,7 +114,7 @@ def pin(model: Any, topic: Any, words: Any) -> Any:
 
 
 def ban(model: Any, topic: Any, words: Any) -> Any:
-    """Return the model with some words banned from a topic, in later fits as well."""
+    """Return the model with some words banned from a topic, also in later fits."""
     k, found = topic_number(model, topic), known_words(model, words)
     A = model.estimator_.components_.copy()
     A[k, list(found.values())] = 0.0
@@ -230,7 +230,7 @@ def _parts_of(estimator: Any, X: Any, topic: int, into: int, name: str, seed: in
     """Factorise the part of the documents that one topic explains into several topics."""
     S = np.asarray(estimator.transform(X))
     share = topic_shares(S, estimator.components_)[:, topic]
-    rows = np.flatnonzero(share > MIN_SHARE)
+    rows = np.flatnonzero(share > MIN_PRESENT_SHARE)
     if len(rows) < into:
         raise ValueError(
             f"Topic {topic} ({name}) fits {len(rows)} of the documents; splitting it into {into} "

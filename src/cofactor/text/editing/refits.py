@@ -90,7 +90,7 @@ def refit(
         estimator, some, labels, iterations, model.callbacks, model.estimator_, **weights, **given
     )
     fitted = let_go(model, fitted)
-    if weights:  # a score on labels that seeds gave says nothing about true labels
+    if weights:  # labels from seeds do not show how well true labels are predicted
         fitted.forget_held_out()
     learned = {
         "target_names": target_names(fitted, y),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cofactor._fields import Check, Sizes, checked
+from cofactor._fields import Check, FieldSizes, checked
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.text.describe.summaries import COHERENCE_WORDS, topic_names
@@ -18,7 +18,7 @@ from cofactor.text.describe.topic_words import MAX_RANKED_WORDS, Words, shown_wo
 def _items(kind: Any) -> Check:
     """Return the check of a list with an item of some type for each topic."""
 
-    def check(value: Any, sizes: Sizes) -> str | None:
+    def check(value: Any, sizes: FieldSizes) -> str | None:
         if not isinstance(value, list) or len(value) != sizes.setdefault("r", len(value)):
             return "is not a list with an item for each topic"
         good = all(isinstance(item, kind) for item in value)
@@ -40,7 +40,7 @@ class Settled:
     pinned: list[list[str]] = checked(_items(list))
     banned: list[list[str]] = checked(_items(list))
 
-    def fault(self, sizes: Sizes) -> str | None:
+    def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         words = [word for some in (*self.pinned, *self.banned) for word in some]
         return None if all(isinstance(word, str) for word in words) else "a word is not a string"

@@ -22,7 +22,7 @@ from cofactor.engine.factors import Factors
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators import NMF
 from cofactor.estimators.base import ending_at_interrupts
-from cofactor.estimators.edits import masses
+from cofactor.estimators.inference import masses
 from cofactor.estimators.updates import (
     Labelled,
     RememberedSamples,
@@ -65,7 +65,9 @@ from cofactor.text.editing.settled import Settled
 from cofactor.text.encoders import refuse_encoder
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
-MAX_WORD_DRIFT = 0.0025  # by which new words may lower the cosine of an old topic, whatever move is
+MAX_WORD_DRIFT = (
+    0.0025  # by which new words may lower the cosine of an old topic, however far move is
+)
 HALVINGS = 60  # steps of the search for the furthest point that is near enough
 HELD_OUT = 0.1  # share of the stored cells that decide whether a new topic pays
 MAX_TRIAL_DOCUMENTS, MAX_TRIAL_STEPS = 3000, 30  # documents and iterations of a trial

@@ -155,7 +155,7 @@ class _ChosenRows:
                 self.known[row] = True
 
     def _is_new(self, row: int) -> bool:
-        """Return whether a row has words and is no near-duplicate of a labelled or chosen row."""
+        """Return whether a row has words and does not nearly repeat a labelled or chosen row."""
         X = self.candidates.rows
         if self.known[row] or X.indptr[row] == X.indptr[row + 1]:
             return False

@@ -29,13 +29,15 @@ from cofactor._warnings import warn
 from cofactor.text.vectorizer.cleaning import clean, normalise
 
 # Python's \w stops at combining marks, which would cut Hindi, Thai, Arabic or Hebrew words apart.
-MARKS = (
+COMBINING_MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u064b-\u065f"
     "\u0670\u06d6-\u06dc\u0730-\u074a\u0900-\u0963\u0966-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u0eb1\u0eb4-\u0ebc\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u200c\u200d"
 )
 # A word starts with a letter and has at least two characters; it may contain apostrophes.
-WORD_PATTERN = rf"(?<![\w{MARKS}])[^\W\d_][\w{MARKS}]++(?:'[\w{MARKS}]++)*+"
+WORD_PATTERN = (
+    rf"(?<![\w{COMBINING_MARKS}])[^\W\d_][\w{COMBINING_MARKS}]++(?:'[\w{COMBINING_MARKS}]++)*+"
+)
 # The letters and marks of scripts without spaces between words.
 UNSPACED = {
     "Han": "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af",
@@ -52,15 +54,16 @@ STEM_LETTERS = 6  # the forms of a word agree in this many letters
 
 _RUN = re.compile("|".join(f"[{letters}]+" for letters in UNSPACED.values()))
 _HAN = re.compile(f"[{UNSPACED['Han']}]")
-_LETTER = re.compile(
+_WRITTEN_LETTER = re.compile(
     "[\u0e40-\u0e44\u0ec0-\u0ec4]?"  # vowels that are written before their consonant
-    f"[^{MARKS}](?:[{MARKS}]|(?<=[\u17d2\u1039]).)*"  # and consonants below another one
+    # and consonants below another one
+    f"[^{COMBINING_MARKS}](?:[{COMBINING_MARKS}]|(?<=[\u17d2\u1039]).)*"
     "|."
 )
 _ARTICLE = re.compile("^(?:و?(?:ال|بال|كال|فال|لل)(?=..)|و(?=...))")  # leaves at least two letters
 _find_words = re.compile(WORD_PATTERN).findall
 # ASCII characters that separate words
-_SEPARATORS = {ord(sign): " " for sign in set(string.punctuation) - {"'", "_"}}
+_PUNCTUATION_TO_SPACES = {ord(sign): " " for sign in set(string.punctuation) - {"'", "_"}}
 
 Analyzer = Callable[[str], list[str]]
 StopLists = Mapping[str, Iterable[str]]
@@ -92,7 +95,7 @@ def find_tokens(text: str) -> list[str]:
 
 
 def _tokens_of(run: str) -> list[str]:
-    letters = _LETTER.findall(run)
+    letters = _WRITTEN_LETTER.findall(run)
     pairs = [first + second for first, second in pairwise(letters)]
     return [*letters, *pairs] if _HAN.match(run) else pairs
 
@@ -189,7 +192,7 @@ def _analyze(
     text: str,
 ) -> list[str]:
     text = tidy(text if clean_text is None else clean_text(text))
-    pieces = (text.translate(_SEPARATORS) if text.isascii() else text).split()
+    pieces = (text.translate(_PUNCTUATION_TO_SPACES) if text.isascii() else text).split()
     readings = [list(chain.from_iterable(map(cache.__getitem__, pieces))) for cache in caches]
     best = min(range(len(caches)), key=lambda i: len(readings[i]))
     words = readings[best] if grams is None else grams(readings[best])

@@ -16,19 +16,19 @@ from collections.abc import Callable
 from functools import partial
 
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_NAMES = ("nbsp", "quot", "apos", "amp", "lt", "gt")
-_OPEN_ENTITY = re.compile(rf"&(?:{'|'.join(_NAMES)})(?![\w;=])")  # without its semicolon
-_NAME = re.compile(rf"(?<![\w&#;])(?:{'|'.join(_NAMES)});")  # without its &
-_NUMBER = re.compile(r"#(?<![\w&#;]#)[0-9]{2,5};")
+_ENTITY_NAMES = ("nbsp", "quot", "apos", "amp", "lt", "gt")
+_OPEN_ENTITY = re.compile(rf"&(?:{'|'.join(_ENTITY_NAMES)})(?![\w;=])")  # without its semicolon
+_NAME = re.compile(rf"(?<![\w&#;])(?:{'|'.join(_ENTITY_NAMES)});")  # without its &
+_NUMERIC_ENTITY = re.compile(r"#(?<![\w&#;]#)[0-9]{2,5};")
 _SPANS = "0-8 e-1b 7f-9f ad 200b 200e-200f 202a-202e 2060-206f feff fff9-fffd d800-dfff"
 _BOUNDS = [[int(code, 16) for code in span.split("-")] for span in _SPANS.split()]
-_CODES = [code for bounds in _BOUNDS for code in range(bounds[0], bounds[-1] + 1)]
+_ENTITY_CODES = [code for bounds in _BOUNDS for code in range(bounds[0], bounds[-1] + 1)]
 # Replacements of control characters. 0x80 to 0x9F are quotes and dashes in Windows.
 _CONTROLS = {
     code: bytes([code]).decode("cp1252", "ignore") if 0x80 <= code < 0xA0 else None
-    for code in _CODES
+    for code in _ENTITY_CODES
 }
-_CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CODES)))}]")
+_CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _ENTITY_CODES)))}]")
 _BLOCK = re.compile(r"<(?:(!--)|(script|style)\b[^<>]*+>)", re.IGNORECASE)
 _BLOCK_ENDS = {
     None: re.compile("-->"),
@@ -165,8 +165,8 @@ RULES: tuple[tuple[str, tuple[str, ...], Rule], ...] = (
     ("entities", ("&",), partial(_unescape, _ENTITY)),
     ("entities", ("&",), partial(_unescape, _ENTITY)),  # some are escaped twice
     ("entities", ("&",), partial(_unescape, _OPEN_ENTITY)),
-    ("entities", tuple(f"{name};" for name in _NAMES), partial(_unescape, _NAME)),
-    ("entities", ("#",), partial(_unescape, _NUMBER)),
+    ("entities", tuple(f"{name};" for name in _ENTITY_NAMES), partial(_unescape, _NAME)),
+    ("entities", ("#",), partial(_unescape, _NUMERIC_ENTITY)),
     ("tags", ("<",), _cut_blocks),
     (UNCLOSED, ("<",), partial(_blank, _OPEN_TAG)),
     ("tags", ("<",), partial(_blank, _TAG)),

@@ -88,7 +88,7 @@ SAMPLE_TEXTS, SAMPLE_LENGTH = 500, 1000  # texts, and characters of each, that d
 # Minimum share of grammatical words in a text of a language; share of the grammatical words of the
 # best language that another language needs to count for the text, too; minimum share of texts, and
 # minimum number of different grammatical words, for a language to be reported.
-MIN_GRAMMAR, MIN_RIVAL, MIN_TEXTS, MIN_WORDS = 0.1, 0.6, 0.05, 5
+MIN_GRAMMAR, MIN_RIVAL, MIN_TEXTS, MIN_TELLING_WORDS = 0.1, 0.6, 0.05, 5
 
 _WORD = re.compile(WORD_PATTERN)
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -142,7 +142,7 @@ def detect_languages(texts: Iterable[str]) -> list[DetectedLanguage]:
         own = [text for text in rest if text.speaks(best)]
         words = frozenset[str]().union(*(text.words for text in own))
         telling = words if best in ALPHABETS else words & grammatical_words(best)
-        if len(own) < MIN_TEXTS * len(texts_read) or len(telling) < MIN_WORDS:
+        if len(own) < MIN_TEXTS * len(texts_read) or len(telling) < MIN_TELLING_WORDS:
             break
         found.append(DetectedLanguage(best, len(own) / len(texts_read)))
         rest = [text for text in rest if not text.speaks(best)]

@@ -51,9 +51,12 @@ SHORT_TEXT = 20  # texts with fewer words on average are short; grammatical ones
 MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 
 # Parameters that cofactor 0.1 did not have, with the values that reproduce it.
-OLDER = {"clean": False, "language": None, "tokens": "words", "stem": None}
-READING = ("languages_", "stop_words_", "stem_")  # fitted attributes that it did not have
-LATER = ("grammatical_", "known_share_")  # attributes of later versions, which may be None
+DEFAULTS_OF_OLDER_MODELS = {"clean": False, "language": None, "tokens": "words", "stem": None}
+ADDED_ATTRIBUTES = ("languages_", "stop_words_", "stem_")  # fitted attributes that it did not have
+LATER_ATTRIBUTES = (
+    "grammatical_",
+    "known_share_",
+)  # attributes of later versions, which may be None
 
 
 # ---- counts
@@ -140,8 +143,8 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
 
     Rare words slow down a fit and add little to long texts, which have many other words. Short
     texts consist largely of rare words and would lose their meaning without them. A word of a
-    single document says nothing about others; it helps only if most of a few documents are
-    labelled.
+    single document does not help to predict others; keep it only if the documents are few and most
+    of them are labelled.
 
     Examples
     --------

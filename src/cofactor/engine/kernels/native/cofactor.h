@@ -114,7 +114,7 @@ PUBLIC const layout *cofactor_layout(void);
 #define EPSILON 1e-12
 PUBLIC double cofactor_epsilon(void);
 
-/* The functions below return how many rows did not reach the tolerance, or 0 where there is none;
+/* The functions below return how many rows did not reach the tolerance, or 0 without a tolerance;
    less than 0: there was not enough memory. */
 
 PUBLIC int64_t cofactor_descend(double *V, const slices *which, const entries *given,

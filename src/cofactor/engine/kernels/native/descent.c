@@ -193,7 +193,7 @@ static int64_t activate(descent *on, int all_topics) {
 
 /* ---- sweeps */
 
-/* Choose the next topics to sweep together, from active topic `done` on; return where they end. */
+/* Choose the next topics to sweep together, beginning at active topic `done`; return where they end. */
 static int64_t choose_groups(descent *on, int64_t done, int64_t n_active, int64_t *n_groups) {
     int64_t limit = on->row.stride > 0 ? ROOM / (TOGETHER * on->row.stride) : ROOM;
     int64_t stop = done, last = -1;
@@ -295,16 +295,16 @@ static void note_costs(descent *on, int64_t i, const noting *note, double *out) 
     out[1] += weight * second;
 }
 
-static void carve_descent(descent *on, scratch *scratch, int64_t longest) {
+static void take_descent(descent *on, scratch *scratch, int64_t longest) {
     int64_t stride = whole(longest, LINE), wide = on->row.wide;
     int64_t most = TOGETHER * stride > ROOM ? TOGETHER * stride : ROOM;
-    carve_row(&on->row, scratch, longest);
-    on->linear = carve(scratch, wide), on->bent = carve(scratch, wide);
-    on->share = carve(scratch, wide), on->pull = carve(scratch, wide);
-    on->push = carve(scratch, wide), on->gram = carve(scratch, wide * wide);
-    on->active = (int64_t *)carve(scratch, wide), on->place = (int64_t *)carve(scratch, wide);
-    on->group = (int64_t *)carve(scratch, wide);
-    on->columns = carve(scratch, stride < most / wide ? wide * stride : most);
+    take_row(&on->row, scratch, longest);
+    on->linear = take(scratch, wide), on->bent = take(scratch, wide);
+    on->share = take(scratch, wide), on->pull = take(scratch, wide);
+    on->push = take(scratch, wide), on->gram = take(scratch, wide * wide);
+    on->active = (int64_t *)take(scratch, wide), on->place = (int64_t *)take(scratch, wide);
+    on->group = (int64_t *)take(scratch, wide);
+    on->columns = take(scratch, stride < most / wide ? wide * stride : most);
 }
 
 int64_t cofactor_descend(double *V, const slices *which, const entries *given, const factor *F,
@@ -314,9 +314,9 @@ int64_t cofactor_descend(double *V, const slices *which, const entries *given, c
     scratch scratch = {0};
     int64_t longest = longest_row(&given->at, low, high);
     on.bends = has_gram(form);
-    carve_descent(&on, &scratch, longest);
+    take_descent(&on, &scratch, longest);
     if (!allocate(&scratch)) return NO_MEMORY;
-    carve_descent(&on, &scratch, longest);
+    take_descent(&on, &scratch, longest);
     if (high > low) read_gram(form, low, F->wide, on.gram);
     for (int64_t t = 0; t < which->count; t++) {
         double *costs = note->costs ? note->costs + 2 * t : NULL;

@@ -18,24 +18,24 @@ typedef struct { /* what an update knows of the row at hand */
     int logarithmic; /* whether any part is neither a square nor a slope */
 } update;
 
-static void carve_update(update *on, scratch *scratch, int64_t longest) {
+static void take_update(update *on, scratch *scratch, int64_t longest) {
     int64_t wide = on->row.wide;
-    carve_row(&on->row, scratch, longest);
-    on->c = carve(scratch, wide), on->push = carve(scratch, wide), on->e = carve(scratch, wide);
-    on->u = carve(scratch, wide), on->bent = carve(scratch, wide), on->up = carve(scratch, wide);
-    on->down = carve(scratch, wide), on->t = carve(scratch, wide), on->other = carve(scratch, wide);
-    on->gram = carve(scratch, wide * on->r);
+    take_row(&on->row, scratch, longest);
+    on->c = take(scratch, wide), on->push = take(scratch, wide), on->e = take(scratch, wide);
+    on->u = take(scratch, wide), on->bent = take(scratch, wide), on->up = take(scratch, wide);
+    on->down = take(scratch, wide), on->t = take(scratch, wide), on->other = take(scratch, wide);
+    on->gram = take(scratch, wide * on->r);
 }
 
-/* Note which parts occur, and carve scratch memory for rows of up to `longest` entries. */
+/* Note which parts occur, and take scratch memory for rows of up to `longest` entries. */
 static int start_update(update *on, scratch *scratch, int64_t longest, int logs, int squares,
                         int inverses) {
     on->bends = on->form && has_gram(on->form);
     on->curved = on->bends || squares || inverses;
     on->logarithmic = on->how->has_barrier || logs || inverses;
-    carve_update(on, scratch, longest);
+    take_update(on, scratch, longest);
     if (!allocate(scratch)) return 0;
-    carve_update(on, scratch, longest);
+    take_update(on, scratch, longest);
     return 1;
 }
 

@@ -128,15 +128,15 @@ static int64_t descend_batch(batch *on, int64_t count, const forms *form, const 
     return left;
 }
 
-static void carve_batch(batch *on, scratch *scratch) {
+static void take_batch(batch *on, scratch *scratch) {
     int64_t r = on->r;
-    on->Vt = carve(scratch, r * BATCH), on->Ct = carve(scratch, r * BATCH);
-    on->moves = carve(scratch, r * BATCH);
-    on->inverse = carve(scratch, r * BATCH), on->scale = carve(scratch, on->n_forms * BATCH);
-    on->g = carve(scratch, BATCH), on->part = carve(scratch, BATCH);
-    on->live = carve(scratch, BATCH), on->off = carve(scratch, BATCH);
-    on->top = carve(scratch, BATCH);
-    on->linear = carve(scratch, r), on->gram = carve(scratch, r * r);
+    on->Vt = take(scratch, r * BATCH), on->Ct = take(scratch, r * BATCH);
+    on->moves = take(scratch, r * BATCH);
+    on->inverse = take(scratch, r * BATCH), on->scale = take(scratch, on->n_forms * BATCH);
+    on->g = take(scratch, BATCH), on->part = take(scratch, BATCH);
+    on->live = take(scratch, BATCH), on->off = take(scratch, BATCH);
+    on->top = take(scratch, BATCH);
+    on->linear = take(scratch, r), on->gram = take(scratch, r * r);
 }
 
 int64_t cofactor_descend_quadratic(double *V, int64_t wide, const slices *which, const forms *form,
@@ -144,9 +144,9 @@ int64_t cofactor_descend_quadratic(double *V, int64_t wide, const slices *which,
     int64_t first = which->bounds[0], end = which->bounds[which->count], unfinished = 0;
     batch on = {.r = form->r, .n_forms = form->n_forms, .shared = form->scales.count <= 1};
     scratch scratch = {0};
-    carve_batch(&on, &scratch);
+    take_batch(&on, &scratch);
     if (!allocate(&scratch)) return NO_MEMORY;
-    carve_batch(&on, &scratch);
+    take_batch(&on, &scratch);
     if (end > first) read_gram(form, first, on.r, on.gram);
     for (int64_t low = first; low < end; low += BATCH) {
         int64_t count = end - low < BATCH ? end - low : BATCH;

@@ -10,7 +10,7 @@ enum { NO_MEMORY = -1 };
 
 /* ---- scratch memory
 
-   A kernel carves up its scratch memory twice: the first time only adds up the sizes. */
+   A kernel takes its scratch memory twice: the first time only adds up the sizes. */
 
 typedef struct {
     void *allocated;
@@ -21,13 +21,13 @@ typedef struct {
 INLINE int64_t whole(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 /* Return space for some doubles, which starts at a cache line. */
-INLINE double *carve(scratch *scratch, int64_t count) {
+INLINE double *take(scratch *scratch, int64_t count) {
     double *part = scratch->base ? scratch->base + scratch->used : NULL;
     scratch->used += whole(count, LINE);
     return part;
 }
 
-/* Allocate what was carved, filled with zeros; return whether there was enough memory. */
+/* Allocate what was taken, filled with zeros; return whether there was enough memory. */
 INLINE int allocate(scratch *scratch) {
     const uintptr_t line = LINE * sizeof(double);
     scratch->allocated = calloc((size_t)(scratch->used + LINE), sizeof(double));
@@ -65,14 +65,14 @@ INLINE int64_t longest_row(const places *at, int64_t low, int64_t high) {
     return longest;
 }
 
-INLINE void carve_row(row *row, scratch *scratch, int64_t longest) {
+INLINE void take_row(row *row, scratch *scratch, int64_t longest) {
     int64_t size = whole(longest, LINE) + LINE;
-    row->scratch = carve(scratch, size), row->b = carve(scratch, size);
-    row->p = carve(scratch, size), row->q = carve(scratch, size);
+    row->scratch = take(scratch, size), row->b = take(scratch, size);
+    row->p = take(scratch, size), row->q = take(scratch, size);
     row->x = row->scratch;
 }
 
-/* Read numbers from the s-th on; a line of zeros follows. */
+/* Read numbers, beginning at the s-th; a line of zeros follows. */
 INLINE void read_numbers(numbers from, int64_t s, int64_t count, double *out) {
     if (from.narrow)
         for (int64_t e = 0; e < count; e++) out[e] = ((const float *)from.data)[s + e];
@@ -116,8 +116,8 @@ INLINE vec load_last(const double *a, int64_t count) {
     return some;
 }
 
-/* The rows of F of LANES entries from the e-th on.  Beyond the last entry it stands for those that
-   fill up a line: their coefficients are zero. */
+/* The rows of F of LANES entries, beginning at the e-th.  The last entry also stands for those
+   that fill up a line; their coefficients are zero. */
 INLINE void rows_of(const row *row, int64_t e, int beyond, const double *f[LANES]) {
     int64_t last = row->count - 1;
     UNROLL for (int j = 0; j < LANES; j++) {
@@ -160,7 +160,7 @@ INLINE void fit(const row *at, double epsilon) {
     }
 }
 
-/* out = weight sum of q F[index], `some` vectors of it from the k-th number on. */
+/* out = weight sum of q F[index], `some` vectors of it, beginning at the k-th number. */
 INLINE void pull_some(const row *row, const double *q, double weight, double *out, int64_t k,
                       int some) {
     const int32_t *index = row->index;
@@ -331,7 +331,7 @@ INLINE int has_gram(const forms *form) {
     return 0;
 }
 
-/* out = gram v for a symmetric gram, `some` vectors of it from the m-th number on. */
+/* out = gram v for a symmetric gram, `some` vectors of it, beginning at the m-th number. */
 INLINE void bend_some(const double *gram, const double *v, int64_t r, int64_t wide, double *out,
                       int64_t m, int some) {
     vec total[8] = {0};

@@ -7,9 +7,9 @@ int64_t cofactor_costs(const double *V, const slices *which, const entries *give
     row row = {.F = F->rows, .wide = F->wide};
     scratch scratch = {0};
     int64_t longest = longest_row(&given->at, which->bounds[0], which->bounds[which->count]);
-    carve_row(&row, &scratch, longest);
+    take_row(&row, &scratch, longest);
     if (!allocate(&scratch)) return NO_MEMORY;
-    carve_row(&row, &scratch, longest);
+    take_row(&row, &scratch, longest);
     for (int64_t t = 0; t < which->count; t++) {
         out[t] = 0.0;
         for (int64_t i = which->bounds[t]; i < which->bounds[t + 1]; i++) {
@@ -29,10 +29,10 @@ int64_t cofactor_cross(const slopes *cells, int64_t wide, int64_t low, int64_t h
     row row = {.wide = wide};
     scratch scratch = {0};
     int64_t longest = whole(longest_row(&cells->at, low, high), LINE) + LINE;
-    double *whole_row = carve(&scratch, wide);
-    row.q = carve(&scratch, longest);
+    double *whole_row = take(&scratch, wide);
+    row.q = take(&scratch, longest);
     if (!allocate(&scratch)) return NO_MEMORY;
-    whole_row = carve(&scratch, wide), row.q = carve(&scratch, longest);
+    whole_row = take(&scratch, wide), row.q = take(&scratch, longest);
     for (int64_t i = low; i < high; i++) {
         pull_cells(&row, cells, i, whole_row);
         memcpy(out + i * r, whole_row, (size_t)r * sizeof(double));
@@ -58,7 +58,7 @@ INLINE void gram_some(const factor *F, const double *weights, int64_t low, int64
             store(out + (k + t) * F->wide + c + s * LANES, total[t][s]);
 }
 
-/* The upper triangle of F' diag(weights) F, from the diagonal on. */
+/* The upper triangle of F' diag(weights) F, including the diagonal. */
 INLINE void gram_rows(const factor *F, const double *weights, int64_t low, int64_t high,
                       double *out) {
     for (int64_t k = 0; k < F->wide; k += 4) {
@@ -74,9 +74,9 @@ INLINE void gram_rows(const factor *F, const double *weights, int64_t low, int64
 int64_t cofactor_gram(const factor *F, const slices *which, const double *weights, int64_t r,
                       double *out) {
     scratch scratch = {0};
-    carve(&scratch, F->wide * F->wide);
+    take(&scratch, F->wide * F->wide);
     if (!allocate(&scratch)) return NO_MEMORY;
-    double *all = carve(&scratch, F->wide * F->wide);
+    double *all = take(&scratch, F->wide * F->wide);
     for (int64_t t = 0; t < which->count; t++, out += r * r) {
         int64_t low = which->bounds[t], high = which->bounds[t + 1];
         if (weights)

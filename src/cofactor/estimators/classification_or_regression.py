@@ -27,7 +27,7 @@ N_BINS = 10
 
 @dataclass(frozen=True)
 class Classification:
-    """y holds classes, several labels a sample, or soft labels."""
+    """y holds classes, several labels per sample, or soft labels."""
 
     numbers: ClassVar[bool] = False
 
@@ -47,7 +47,7 @@ class Classification:
     ) -> tuple[Targets, ClassCoding]:
         """Turn the y of a fit into targets, and say how y was read.
 
-        With ``from_zero`` numbers are shifted so that the least is 0, whatever their sign.
+        With ``from_zero`` numbers are shifted so that the least is 0, also if all are positive.
         """
         return encode_classes(y, n_samples=n_samples, target_weights=weights, dtype=dtype)
 

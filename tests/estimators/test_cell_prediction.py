@@ -13,8 +13,8 @@ from cofactor import NMF, RowBlocks, SSNMFRegressor
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.fitting import minimise
 from cofactor.engine.observations import observe
-from cofactor.estimators import missing_cells
-from cofactor.estimators.missing_cells import (
+from cofactor.estimators import cell_prediction
+from cofactor.estimators.cell_prediction import (
     DAMPING,
     Cells,
     MissingCells,
@@ -296,7 +296,7 @@ def test_an_interruption_leaves_no_half_model(call, monkeypatch):
         return replace(fit, interrupted=len(calls) == call)
 
     with monkeypatch.context() as patch:
-        patch.setattr(missing_cells, "minimise", interrupted)
+        patch.setattr(cell_prediction, "minimise", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.predict_cells(i, j)
     assert len(calls) == call
@@ -311,7 +311,7 @@ def test_the_model_of_cells_is_fitted_when_it_is_asked_for(monkeypatch):
         calls.append(given)
         return minimise(*given, **options)
 
-    monkeypatch.setattr(missing_cells, "minimise", counted)
+    monkeypatch.setattr(cell_prediction, "minimise", counted)
     model = NMF(3, random_state=0).fit(X)
     assert not calls
     first = model.predict_cells(i, j)
@@ -428,7 +428,26 @@ def test_some_rows_choose_for_all(monkeypatch):
         return np.sqrt(np.mean((model.predict_cells(*np.nonzero(~seen)) - R[~seen]) ** 2))
 
     everything = error()
-    monkeypatch.setattr(missing_cells, "TRIAL_CELLS", 1000)
-    some = missing_cells._some_rows(Cells.of(observe(X), None), np.random.RandomState(0))
+    monkeypatch.setattr(cell_prediction, "TRIAL_CELLS", 1000)
+    some = cell_prediction._some_rows(Cells.of(observe(X), None), np.random.RandomState(0))
     assert 900 < len(some.values) <= 1000
     assert error() < 1.1 * everything
+
+
+def test_showing_the_estimator_computes_nothing():
+    X, i, j, _ = ratings(shape=(30, 20))
+    model = NMF(3, random_state=0).fit(X)
+    model._repr_html_()
+    repr(model)
+    assert model.fitted.cell_problem is not None
+    model.predict_cells(i, j)
+    assert "cells_" in dir(model)
+
+
+def test_a_model_of_cells_does_not_undo_a_newer_fit():
+    X, _, _, _ = ratings(shape=(30, 20))
+    model = NMF(3, random_state=0).fit(X)
+    before, newer = model.fitted, NMF(2, random_state=0).fit(X).fitted
+    model._fitted = newer  # another thread
+    assert model._settle(before, replace(before, cell_problem=None)).cell_problem is None
+    assert model.fitted is newer

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._fields import Sizes, array, number
+from cofactor._fields import FieldSizes, array, number
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
@@ -41,8 +41,8 @@ HELD_OUT_SHARE, MIN_HELD_OUT, MAX_HELD_OUT_SHARE = 0.1, 30, 0.3
 """Share of the cells that is held out: more where cells are few, to hold out a minimum number of
 them, but never more than a maximum share."""
 DAMPING = 5.0
-"""Number of cells without an offset that every row and column is thought to have besides."""
-ROUNDS = 5
+"""Pseudo-cells with offset 0 that are added to every row and column."""
+OFFSET_ROUNDS = 5
 """Number of times that row and column offsets are estimated in turn."""
 LIFTS = (None, 3.0)
 """Lifts to try, in standard deviations of what the offsets leave; None takes nothing off."""
@@ -53,13 +53,13 @@ TRIAL_CELLS = 100_000
 """Maximum number of cells that choose the lift, the strength and the share."""
 TRIAL_STEPS, FURTHER_STEPS = 15, 30
 """Maximum number of iterations on the cells that are not held out, and then on all cells."""
-TOLERANCE = 1e-4
+CELL_TOLERANCE = 1e-4
 LEAST_SPREAD = 1e-3
 """Smallest unit in which cells are measured, relative to their root mean square."""
-REVIVED = 0.1
+MIN_REVIVED_SHARE = 0.1
 """Share of the start below which no entry falls from one strength to the next: a weaker prior may
 need topics that a stronger one has removed."""
-CHUNK = 1 << 16
+CHUNK_CELLS = 1 << 16
 """Number of cells that are predicted at a time."""
 
 
@@ -153,7 +153,7 @@ class MissingCells:
     strength: float = number(low=0, finite=False)
     expected_rmse: float = number(low=0, finite=False)
 
-    def fault(self, sizes: Sizes) -> str | None:
+    def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         return None if self.low <= self.high else "low is greater than high"
 
@@ -175,8 +175,8 @@ class MissingCells:
 def products(S: FloatArray, A: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
     """Return S[i]·A[j] for some cells, in float64; the bits do not depend on threads."""
     found = np.empty(len(rows))
-    for low in range(0, len(rows), CHUNK):
-        part = slice(low, low + CHUNK)
+    for low in range(0, len(rows), CHUNK_CELLS):
+        part = slice(low, low + CHUNK_CELLS)
         pairs = S[rows[part]].astype(np.float64), A[columns[part]]
         found[part] = np.einsum("ij,ij->i", *pairs)
     return found
@@ -200,7 +200,7 @@ def damped_offsets(cells: Cells, values: FloatArray) -> Offsets:
     row_mass = DAMPING + np.bincount(cells.rows, own, minlength=n)
     column_mass = DAMPING + np.bincount(cells.columns, total, minlength=m)
     rows, columns = np.zeros(n), np.zeros(m)
-    for _ in range(ROUNDS):
+    for _ in range(OFFSET_ROUNDS):
         left = total * (values - mean - rows[cells.rows])
         columns = np.bincount(cells.columns, left, minlength=m) / column_mass
         left = own * (values - mean - columns[cells.columns])
@@ -265,7 +265,7 @@ class Remainder:
         """Return the weight of L2 at which topics of pure noise vanish.
 
         It is the largest singular value of noise of standard deviation 1 at the observed cells,
-        about √(cells a row) + √(cells a column), times the curvature of the loss at the mean.
+        about √(cells per row) + √(cells per column), times the curvature of the loss at the mean.
         """
         term, values = self.objective.terms[0], self.objective.terms[0].observations.layout.values
         n, m = len(np.unique(self.cells.rows)), len(np.unique(self.cells.columns))
@@ -283,7 +283,7 @@ class Remainder:
         prior = Penalty(square=strength * self.critical_weight())
         objective = replace(self.objective, priors={"samples": prior, "features": prior})
         solver = CoordinateDescent() if objective.coordinate_descent else MultiplicativeUpdates()
-        rules = [RelativeDecrease(TOLERANCE)]
+        rules = [RelativeDecrease(CELL_TOLERANCE)]
         fit = minimise(
             objective, start, solver, max_iter=max_iter, rules=rules, threads=self.threads
         )
@@ -391,7 +391,7 @@ def _hidden(cells: Cells, random: np.random.RandomState) -> BoolArray:
 def _revived(factors: Factors, start: Factors) -> Factors:
     """Return factors whose entries are at least a share of those of the start."""
     pairs = zip(factors.each()[:2], start.each()[:2], strict=True)
-    return Factors(*(np.maximum(V, V.dtype.type(REVIVED) * least) for V, least in pairs))
+    return Factors(*(np.maximum(V, V.dtype.type(MIN_REVIVED_SHARE) * least) for V, least in pairs))
 
 
 class Trials:
