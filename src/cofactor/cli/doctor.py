@@ -23,6 +23,7 @@ EXTRAS = {
     "dask": ("dask", "distributed"),
     "app": ("starlette", "uvicorn"),
     "excel": ("python-calamine",),
+    "encoder": ("model2vec",),
     "Parquet files": ("pyarrow",),
     "tables in Python": ("pandas",),
     "export --to anndata": ("anndata",),
