@@ -19,7 +19,7 @@ QUICK = -m "not (subprocess or cluster or browser or slow or conformance)" --ign
 QUICKLY = COFACTOR_EXAMPLES=10 COFACTOR_CASES=4
 # scikit-learn's checks, the commands of the README, two pages of the documentation, a cluster, a report and figures.
 PAGES = 'tests/docs/test_pages.py::test_the_blocks_of_a_page_run[five_minutes.md]' 'tests/docs/test_pages.py::test_the_blocks_of_a_page_run[guide/beyond_memory.md]'
-END_TO_END = -m "not conformance" tests/estimators/test_conformance.py tests/test_readme.py $(PAGES) tests/distributed/test_bits.py tests/report/test_page.py tests/experiments/test_quick.py
+END_TO_END = -m "not conformance" tests/estimators/test_conformance.py tests/test_readme.py $(PAGES) tests/distributed/test_bits.py tests/report/test_html.py tests/experiments/test_quick.py
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 

@@ -880,8 +880,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ...     "the app crashes at login",
         ... ]
         >>> model = TopicModel(1, random_state=0).fit(texts)
-        >>> model.split(0, texts).topic_names_
-        ['invoice, refund, wrong', 'login, fails, app']
+        >>> [topic.words[0] for topic in model.split(0, texts).topics()]
+        ['invoice', 'login']
         """
         check_is_fitted(self, "estimator_")
         return edits.split(self, topic, documents, into)
