@@ -44,8 +44,6 @@ class Recipe:
         Function from the y of a block to its targets; None without a target term.
     guess : Guess or None
         How unlabelled rows get guessed targets; None if they get none.
-    confidence : float
-        Weight of a guessed target.
     mean_total : float or None
         The total of a sample of exposure 1; None if totals are not a scale.
     supervision : float or None
@@ -58,7 +56,6 @@ class Recipe:
     units: Units
     encode: Callable[[Any, int], Targets] | None
     guess: Guess | None
-    confidence: float
     mean_total: float | None = None
     supervision: float | None = None
     constant: float = 0.0
@@ -81,7 +78,6 @@ class Recipe:
             setup.units,
             encode,
             setup.guess,
-            CONFIDENCE,
             setup.mean_total,
             setup.supervision,
             setup.constant,
@@ -113,7 +109,7 @@ class Recipe:
         if shares is None or self.guess is None:
             return targets
         guessed = shares @ self.guess.prototypes
-        return complete(targets, guessed, self.confidence, known_weight=1.0)
+        return complete(targets, guessed, CONFIDENCE, known_weight=1.0)
 
     def objective(self, block: Block, shares: FloatArray | None = None) -> Objective:
         """Return the objective of a block."""

@@ -116,16 +116,11 @@ class Settings:
         return self.pooled and self.target_loss is not None and not self.target_loss.positive
 
     @property
-    def starts_from_labels(self) -> bool:
-        """Whether the start groups the labelled samples, if there are any."""
-        return isinstance(self.init, str) and self.init in ("auto", "labels")
-
-    @property
     def guesses_labels(self) -> bool:
         """Whether unlabelled samples get guesses: not in a fit that starts from given samples."""
         if isinstance(self.init, Factors):
             return not self.init.has_samples
-        return self.starts_from_labels
+        return self.init in ("auto", "labels")
 
     @property
     def refits(self) -> bool:

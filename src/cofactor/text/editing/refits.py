@@ -75,13 +75,10 @@ def refit(
         weights = {"target_weights": trust}
     else:
         labels, weights = _labels(model, some, labels)
-    task = infer_task(labels, model.task)
-    if task == "numbers" != model.task and predicted_kind(model.estimator_) == "classes":
-        task = "classes"  # whole numbers that the first fit read as classes; it refuses fractions
+    task = _task(model, labels)
     estimator = new_estimator(model, task, model.seed_)
-    estimator.set_params(max_iter=iterations or model.max_iter)
+    estimator.set_params(max_iter=iterations or model.max_iter, priors=_priors(model, X))
     settled.hold(estimator, model.estimator_.components_, model_words(model))
-    estimator.set_params(priors=_priors(model, X))
     if not by_names:
         side = fit_vectors(model, model.vectorizer_, texts, X, labels, task, known)
     rows = DocumentRows(X, side)
@@ -104,6 +101,14 @@ def refit(
     if some is not X:
         fitted.amend(representation=new.document_topics_)  # of all documents, as the rest
     return new.amend(drift=measure_drift(model, new, range(len(settled)), rows, rows))
+
+
+def _task(model: Any, labels: Any) -> str:
+    """Return the task of the refit; labels that the first fit read as classes stay classes."""
+    task = infer_task(labels, model.task)
+    if task == "numbers" != model.task and predicted_kind(model.estimator_) == "classes":
+        return "classes"  # which refuses fractions
+    return task
 
 
 def _marked(model: Any, y: Any) -> Any:
