@@ -22,7 +22,7 @@ from scipy.special import softmax
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.penalties import USUAL_PENALTY
-from cofactor.linear.views import Matrix
+from cofactor.linear.views import Axes, Matrix
 
 UNLABELLED_WEIGHT = 0.1
 """Weight of an unlabelled sample; a labelled one has 1."""
@@ -368,10 +368,19 @@ class ViewParts:
         What the view shows of distinct samples.
     labels : Labels
         All labels of the samples; parts may be fitted to some of them.
+    name : str
+        Comes before the names of the parts.
+    share : float
+        Usual weights of the parts, relative to those of the view alone.
+    axes : Axes or None
+        What the columns are made of; None if they are those of the samples.
     """
 
     X: Matrix
     labels: Labels
+    name: str = ""
+    share: float = 1.0
+    axes: Axes | None = None
     graph_rows: IntArray = field(init=False)
     graph: Matrix | None = field(init=False)
 
@@ -387,6 +396,10 @@ class ViewParts:
     def names(self) -> tuple[str, ...]:
         names = (BAYES, FLAT, SOFTMAX) if self.X.is_sparse else (SOFTMAX,)
         return names if self.graph is None else (*names, SPREAD)
+
+    def fold(self, model: LinearModel) -> LinearModel:
+        """Return a model of the view as one of the samples' own columns."""
+        return model if self.axes is None else LinearModel(*self.axes.fold(*model))
 
     def fit(self, labels: Labels, rounds: int) -> dict[str, LinearModel]:
         """Fit all parts but softmax regression, with some rounds of expectation maximisation."""
