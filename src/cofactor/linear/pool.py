@@ -20,6 +20,8 @@ from cofactor._fields import instance, number
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
+from cofactor.linear.axes import principal_axes
+from cofactor.linear.familiar import FamiliarSamples, familiar_samples
 from cofactor.linear.folds import Distinct, assign_folds, distinct_rows
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.parts import (
@@ -159,6 +161,8 @@ class Pool:
     side: SideView | None = None
     side_weights: FloatArray | None = None
     """What each axis of the side adds to the score of each class (d, c)."""
+    familiar: FamiliarSamples | None = None
+    """Labelled samples that new ones are compared with."""
 
     def scores(self, data: Observations, threads: Threads) -> FloatArray:
         """Return the scores of the classes; softmax turns them into probabilities."""
@@ -187,20 +191,23 @@ def fit_pool(
     importance: FloatArray | None = None,
     side: FloatArray | None = None,
     axes: FindAxes | None = None,
+    exposed: bool = False,
+    keep_samples: bool = False,
 ) -> tuple[Pool, FloatArray]:
     """Fit the pool; return it and the scores of all samples.
 
     ``shares`` are the classes of the labelled samples and ``confidence`` their weights, up to 1;
     ``importance`` are the weights of their classes. The data were divided by 2**exponent. ``side``
     (n, d) are further vectors of the samples. If ``axes`` is given, the axes that it finds are a
-    view, too.
+    view, too. If totals are scales (``exposed``), principal axes of the features take their place.
+    ``keep_samples``: keep labelled samples, so that others can be compared with them.
     """
     with one_blas_thread():
-        view = choose_view(data, counts, exponent)
+        view = choose_view(data, counts, exponent, exposed=exposed)
         V = view.of(data)
         distinct = distinct_rows(V, shares, labelled, counts, side)
         labels = _distinct_labels(distinct, counts, shares, labelled, confidence, importance)
-        views, side_view = _views(V, labels, distinct, threads, side, axes)
+        views, side_view = _views(V, labels, distinct, threads, side, axes, exposed)
         fit = _fit_parts(views)
         models = [parts.fold(model) for parts, model in zip(views, fit.models, strict=True)]
         side_model = None if side_view is None else models.pop()
@@ -211,6 +218,8 @@ def fit_pool(
             scores = scores + side_model.scores(Matrix(side_view.of(side), threads))
         sharpness = _sharpness(scores[~labelled & (counts > 0)])
         expected = None if fit.held_out is None else _expected(fit.held_out)
+        samples = Matrix(V[distinct.rows], threads)
+        familiar = familiar_samples(samples, labels) if keep_samples else None
     pool = Pool(
         view,
         model,
@@ -221,6 +230,7 @@ def fit_pool(
         fit.held_out,
         side_view,
         None if side_model is None else side_model.weights,
+        familiar,
     )
     return pool, scores
 
@@ -277,12 +287,13 @@ def _views(
     threads: Threads,
     side: FloatArray | None,
     axes: FindAxes | None,
+    exposed: bool = False,
 ) -> tuple[list[ViewParts], SideView | None]:
     """Return all views of the distinct samples; that of the side comes last, if there is one."""
     X = Matrix(V[distinct.rows], threads)
-    shown: dict[str, tuple[Matrix, Axes | None]] = {FEATURES: (X, None)}
-    if axes is not None:
-        found = axes(X, distinct.weights)
+    shown: dict[str, tuple[Matrix, Axes | None]] = {} if exposed else {FEATURES: (X, None)}
+    if exposed or axes is not None:
+        found = (axes or principal_axes)(X, distinct.weights)
         shown[AXES] = found.of(X), found
     view = None
     if side is not None:
@@ -291,7 +302,7 @@ def _views(
         vectors = np.asarray(side[distinct.rows], dtype=np.float64)
         view = SideView.fitted(vectors, distinct.weights)
         shown[SIDE] = Matrix(view.of(vectors), threads), None
-    shares = VIEW_SHARES if len(shown) > 1 else {FEATURES: 1.0}
+    shares = VIEW_SHARES if len(shown) > 1 else dict.fromkeys(shown, 1.0)
     return [_view_parts(*shown[name], labels, name, shares[name]) for name in shown], view
 
 

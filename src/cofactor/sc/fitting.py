@@ -23,8 +23,10 @@ from cofactor.outofcore import RowBlocks
 from cofactor.sc.cells import CellMatrix, check_names, open_cells, read_labels
 from cofactor.sc.genes import (
     MIN_CELLS_PER_GENE,
+    SCANPY_COLUMN,
     GeneSums,
-    masked_genes,
+    is_number,
+    named_genes,
     usual_number,
     variable_genes,
 )
@@ -40,8 +42,8 @@ from cofactor.sc.model import (
 
 MIN_DEFAULT_TOPICS = 10
 MARKERS_PER_GROUP = 25
-SCANPY_COLUMN = "highly_variable"
-"""The column of var in which scanpy marks variable genes."""
+OTHER_NAMES = {"n_components": "n_topics", "mask_var": "genes", "n_top_genes": "genes"}
+"""Names that parameters have elsewhere, and the names that they have here."""
 
 
 def fit(
@@ -51,8 +53,7 @@ def fit(
     layer: str | None = None,
     n_topics: int | None = None,
     unlabelled: str | Sequence[str] = (),
-    mask_var: Any = None,
-    n_top_genes: int | None = None,
+    genes: Any = None,
     random_state: Any = 0,
     **parameters: Any,
 ) -> CellModel:
@@ -77,9 +78,7 @@ def fit(
     >>> cofactor.sc.fit(adata, labels="kind", n_topics=2).classes
     ['one', 'other']
     """
-    options = CellFitOptions(
-        labels, layer, n_topics, unlabelled, mask_var, n_top_genes, random_state, parameters
-    )
+    options = CellFitOptions(labels, layer, n_topics, unlabelled, genes, random_state, parameters)
     with open_cells(adata, layer) as cells:
         return fit_opened(cells, options)[0]
 
@@ -95,8 +94,7 @@ class CellFitOptions:
     layer: str | None
     n_topics: int | None
     unlabelled: str | Sequence[str]
-    mask_var: Any
-    n_top_genes: int | None
+    genes: Any
     random_state: Any
     parameters: dict[str, Any]
 
@@ -124,7 +122,7 @@ class CellFitOptions:
 def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, CellPredictions]:
     """Fit a model to opened cells; return it and its predictions for them."""
     y = options.read_labels(cells.obs)
-    columns, how = choose_genes(cells, options.mask_var, options.n_top_genes)
+    columns, how = choose_genes(cells, options.genes)
     known = [] if y is None else [label for label in y if label is not None]
     number = options.number_of_topics(len(set(known)))
     estimator = _estimator(number, bool(known), options)
@@ -149,8 +147,8 @@ def _estimator(number: int, labelled: bool, options: CellFitOptions) -> Any:
     """Return a classifier in which depth is a scale, or an NMF if nothing is labelled."""
     kind: Any = SSNMFClassifier if labelled else NMF
     for name, value in options.parameters.items():
-        if name == "n_components":
-            raise TypeError(f"n_components is called n_topics here; pass n_topics={value!r}.")
+        if own := OTHER_NAMES.get(name):
+            raise TypeError(f"{name} is called {own} here; pass {own}={value!r}.")
         if name not in kind().get_params():
             reason = (
                 "is not a parameter" if labelled else "is not a parameter of a fit without labels"
@@ -167,23 +165,19 @@ def check_count(name: str, number: Any) -> None:
 
 
 def choose_genes(
-    cells: CellMatrix,
-    mask_var: Any = None,
-    n_top_genes: int | None = None,
-    each: Callable[[sp.csr_array], None] | None = None,
+    cells: CellMatrix, genes: Any = None, each: Callable[[sp.csr_array], None] | None = None
 ) -> tuple[IntArray, str]:
     """Check all counts; return the columns of the genes to fit, and how they were chosen.
 
-    ``each`` is called with the rows of every chunk, so that a file is read only once.
+    ``genes`` is that of `ssnmf`. ``each`` is called with the rows of every chunk, so that a file is
+    read only once.
     """
-    if mask_var is not None and n_top_genes is not None:
-        raise InputError("mask_var and n_top_genes both choose genes; pass one of them.")
-    if n_top_genes is not None:
-        check_count("n_top_genes", n_top_genes)
+    if is_number(genes):
+        check_count("genes", genes)
     check_names(cells.genes)
-    if mask_var is None and n_top_genes is None and SCANPY_COLUMN in cells.var:
-        mask_var = SCANPY_COLUMN
-    masked = None if mask_var is None else masked_genes(mask_var, cells.var)
+    if genes is None and SCANPY_COLUMN in cells.var:
+        genes = SCANPY_COLUMN
+    named = None if genes is None or is_number(genes) else named_genes(genes, cells.var)
     sums = GeneSums.none(cells.shape[1])
     for rows in checked(cells):
         sums.add(rows)
@@ -191,20 +185,20 @@ def choose_genes(
             each(rows)
     if not sums.cells:
         raise InputError(f"{cells.place} has no counts at all.")
-    if masked is not None:
-        return masked, f"var[{mask_var!r}]" if isinstance(mask_var, str) else "mask_var"
-    return _variable(cells, sums, n_top_genes)
+    if named is not None:
+        return named, f"var[{genes!r}]" if isinstance(genes, str) else f"{len(named):,} named ones"
+    return _variable(cells, sums, genes)
 
 
-def _variable(cells: CellMatrix, sums: GeneSums, n_top_genes: int | None) -> tuple[IntArray, str]:
+def _variable(cells: CellMatrix, sums: GeneSums, number: int | None) -> tuple[IntArray, str]:
     """Return the most variable genes, and how they were chosen."""
     n, m = cells.shape
     if (sums.seen < MIN_CELLS_PER_GENE).all():
         raise InputError(
             f"No gene has counts in at least {MIN_CELLS_PER_GENE} cells of {cells.place}, which "
-            f"has {n:,}; pass more cells, or name genes with mask_var."
+            f"has {n:,}; pass more cells, or name the genes."
         )
-    columns = variable_genes(sums, usual_number(m) if n_top_genes is None else n_top_genes)
+    columns = variable_genes(sums, usual_number(m) if number is None else int(number))
     return columns, f"the {len(columns):,} most variable of {m:,}"
 
 

@@ -27,8 +27,7 @@ def ssnmf(
     n_topics: int | None = None,
     key_added: str = "ssnmf",
     unlabelled: str | Sequence[str] = (),
-    mask_var: Any = None,
-    n_top_genes: int | None = None,
+    genes: Any = None,
     random_state: Any = 0,
     copy: bool = False,
     **parameters: Any,
@@ -55,12 +54,11 @@ def ssnmf(
         column of the labels.
     unlabelled : str or sequence of str, optional
         Labels that mean "not labelled", such as "Unknown".
-    mask_var : str or array of bool, optional
-        Genes to fit: a boolean column of ``var``, or an array. By default "highly_variable", if
-        ``var`` has it; else the most variable genes are chosen.
-    n_top_genes : int, optional
-        Number of variable genes to choose; "highly_variable" is then ignored. By default a third
-        of the genes, but at least 200 and at most 2000.
+    genes : str, list of str, array of bool or int, optional
+        Genes to fit: a boolean column of ``var``, names of genes, a flag for each gene, or how many
+        of the most variable genes to choose (scanpy's rule "seurat"). By default the column
+        "highly_variable", if ``var`` has it; else the most variable third of the genes, but at
+        least 200 and at most 2000.
     random_state : int, default=0
         Seed of the fit.
     copy : bool, default=False
@@ -103,9 +101,7 @@ def ssnmf(
     >>> adata.obsm["X_ssnmf"].shape, adata.varm["ssnmf"].shape
     ((80, 2), (30, 2))
     """
-    options = CellFitOptions(
-        labels, layer, n_topics, unlabelled, mask_var, n_top_genes, random_state, parameters
-    )
+    options = CellFitOptions(labels, layer, n_topics, unlabelled, genes, random_state, parameters)
     _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
         check_key(key_added, labels, cells.obs)
