@@ -60,7 +60,7 @@ def test_columns_that_do_not_vary_are_no_axes():
     assert axes.basis.shape == (6, 4)
     assert not axes.basis[2].any()
     still = principal_axes(Matrix(np.ones((3, 4)), Threads()), np.ones(3))
-    assert still.of(Matrix(np.ones((2, 4)), Threads())).shape == (2, 0)
+    assert not still.of(Matrix(np.ones((2, 4)), Threads())).values.any()
 
 
 def test_threads_do_not_change_a_bit():

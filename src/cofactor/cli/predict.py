@@ -419,7 +419,7 @@ def _write_cells(
     columns: dict[str, Any],
 ) -> list[str]:
     """Write a row for each cell; return the names of the columns after its name."""
-    added = ["prediction", "confidence", "topic"]
+    added = ["prediction", "confidence", "unlike", "topic"]
     added += model.classes if columns["all_classes"] else []
     added += [f"topic {k}" for k in range(answers.shares.shape[1])] if columns["topics"] else []
     predicted = zip(names, *answers.predictions(columns["abstain"] or 0.0), strict=True)
@@ -428,6 +428,7 @@ def _write_cells(
         for i, (name, code, confidence) in enumerate(predicted):
             P, S = answers.probabilities[i], answers.shares[i]
             row = [None, None] if code < 0 else [model.classes[code], rounded(confidence)]
+            row.append(None if math.isnan(answers.unlike[i]) else rounded(answers.unlike[i]))
             row.append(int(S.argmax()) if S.any() else None)
             row += map(rounded, P) if columns["all_classes"] else []
             row += map(rounded, S) if columns["topics"] else []

@@ -224,6 +224,15 @@ class PooledHead:
         assert self.side_weights is not None
         return row_products(self.side.of(side), self.side_weights, threads)
 
+    def unlike(self, data: Observations, scores: FloatArray, threads: Threads) -> FloatArray:
+        """Return how unlike the labelled samples of its predicted class each sample is.
+
+        See `cofactor.linear.familiar`; NaN if the head keeps no labelled samples.
+        """
+        if self.familiar is None:
+            return np.full(len(scores), np.nan)
+        return self.familiar.unlike(self.view.of(data), scores.argmax(axis=1), threads)
+
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the probabilities of classes or labels."""
         if self.curve is None:

@@ -55,7 +55,7 @@ def principal_axes(X: Matrix, counts: FloatArray) -> Axes:
     basis = Q @ vectors[:, kept]
     basis *= np.where(np.take_along_axis(basis, _largest(basis), axis=0) < 0, -1.0, 1.0)
     unit = np.sqrt(max(float(variances[kept].sum()), 1e-300))
-    basis = np.ascontiguousarray(basis * scale[:, None] / (unit if len(kept) else 1.0))
+    basis = np.ascontiguousarray(basis * (scale / unit)[:, None])
     return Axes(basis, mean @ basis)
 
 
@@ -73,9 +73,9 @@ def _along(X: Matrix, mean: FloatArray, directions: FloatArray) -> FloatArray:
 
 
 def _kept(variances: FloatArray) -> IntArray:
-    """Return the places of the axes with most variance, the first one first."""
+    """Return the places of the axes with most variance, the first one first; at least one."""
     places = np.arange(len(variances))[::-1][:N_AXES]
-    return places[variances[places] > MIN_VARIANCE * max(float(variances.max()), 1e-300)]
+    return places[: max(1, int((variances > MIN_VARIANCE * variances.max()).sum()))]
 
 
 def _largest(basis: FloatArray) -> IntArray:

@@ -27,7 +27,7 @@ MAX_PER_CLASS, MAX_KEPT = 50, 2000
 """Maximum numbers of labelled samples that are kept of each class, and of all classes."""
 COMMON_LABELS = 5.0
 """How near samples of a class are is shrunk to what holds for all, as if by this many labels."""
-UNLIKE_LEVEL = 0.99
+UNLIKE_LEVEL = 0.95
 """Samples are marked as unlike their class from here on: one in a hundred of its own samples is."""
 
 
@@ -76,10 +76,11 @@ class FamiliarSamples:
         Returns
         -------
         array (n,)
-            The share of samples of that class that are nearer to its labelled samples, from 0 to 1;
-            NaN for classes without two labels, if no class has two.
+            The share of samples of that class that are nearer to its labelled samples, from 0 to 1.
+            NaN if no class has two labels, for a class without labels, and for empty samples.
         """
-        coordinates = unit_rows(self.axes.of(Matrix(V, threads)).values)
+        X = Matrix(V, threads)
+        coordinates = unit_rows(self.axes.of(X).values)
         found = np.full(len(predicted), np.nan)
         usual = self._usual
         for c in np.unique(predicted):
@@ -88,7 +89,7 @@ class FamiliarSamples:
             if usual is not None and len(own):
                 z = (_nearness(coordinates[rows] @ own.T) - usual.mean[c]) / usual.deviation[c]
                 found[rows] = stdtr(usual.freedom[c], -z)
-        return found
+        return np.where(X.row_norms() > 0, found, np.nan) if X.is_sparse else found
 
     @cached_property
     def _usual(self) -> _Usual | None:

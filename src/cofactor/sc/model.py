@@ -16,6 +16,7 @@ from cofactor._warnings import warn
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.sc.cells import CellMatrix, check_counts, check_names
 
 
@@ -63,10 +64,14 @@ class CellPredictions:
         Share of each topic in each cell; 0 for a cell without counts.
     probabilities : array (n_cells, n_classes)
         Probability of each class; no columns if the model was fitted without labels.
+    unlike : array (n_cells,)
+        Share of cells of the predicted class that are nearer to its labelled cells; NaN if it is
+        not known.
     """
 
     shares: FloatArray
     probabilities: FloatArray
+    unlike: FloatArray
 
     @property
     def empty(self) -> Any:
@@ -77,13 +82,15 @@ class CellPredictions:
         """Return the number of the most probable class of each cell, and its probability.
 
         They are −1 and NaN for a cell without counts, if the class is less probable than
-        ``abstain``, and if the model has no classes.
+        ``abstain``, if the cell is unlike the labelled ones and ``abstain`` is not 0, and if the
+        model has no classes.
         """
         n, classes = self.probabilities.shape
         if not classes:
             return np.full(n, -1), np.full(n, np.nan)
         confidence = self.probabilities.max(axis=1)
-        unsure = self.empty | (confidence < abstain)
+        unlike = (self.unlike >= UNLIKE_LEVEL) & (abstain > 0)
+        unsure = self.empty | (confidence < abstain) | unlike
         codes = np.where(unsure, -1, self.probabilities.argmax(axis=1))
         return codes, np.where(unsure, np.nan, confidence)
 
@@ -308,9 +315,12 @@ def answer_rows(estimator: Any, X: sp.csr_array, weights: Any = None) -> CellPre
     shares = topic_shares(np.asarray(S, dtype=np.float64), estimator.components_)
     shares[np.asarray(X.sum(axis=1)).ravel() == 0] = 0.0
     if not hasattr(estimator, "classes_"):
-        return CellPredictions(shares, np.zeros((len(shares), 0)))
+        return CellPredictions(shares, np.zeros((len(shares), 0)), np.full(len(shares), np.nan))
     scores = estimator.scores(X, representation=S, data_weights=weights)
-    return CellPredictions(shares, np.asarray(estimator.probabilities(scores)))
+    unlike = np.full(len(shares), np.nan)
+    if estimator.pooled_head is not None:
+        unlike = estimator.unlike(X, scores=scores, data_weights=weights)
+    return CellPredictions(shares, np.asarray(estimator.probabilities(scores)), unlike)
 
 
 def joined(parts: list[CellPredictions]) -> CellPredictions:
@@ -318,6 +328,7 @@ def joined(parts: list[CellPredictions]) -> CellPredictions:
     return CellPredictions(
         np.concatenate([part.shares for part in parts]),
         np.concatenate([part.probabilities for part in parts]),
+        np.concatenate([part.unlike for part in parts]),
     )
 
 

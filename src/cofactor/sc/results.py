@@ -82,6 +82,8 @@ def ssnmf(
       to 1.
     - ``obs["ssnmf"]``, ``obs["ssnmf_confidence"]``: predicted label and its probability; missing
       for cells without counts.
+    - ``obs["ssnmf_unlike"]``: share of cells of the predicted type that are nearer to its labelled
+      cells. From 0.99 on, the cell may be of a type that has no labels.
     - ``uns["ssnmf"]``: ``markers`` of topics and classes by specificity, ``topic_classes`` (the
       probability of each class for a cell of one topic alone), ``expected_score`` on new cells
       from held-out labels, ``params``, ``history`` and ``versions``.
@@ -169,7 +171,7 @@ def annotate(
 
 def predictions_of(key: str) -> list[str]:
     """Return the names of the columns of obs that hold predictions."""
-    return [key, f"{key}_confidence"]
+    return [key, f"{key}_confidence", f"{key}_unlike"]
 
 
 def predicted(uns: Any, key: str) -> bool:
@@ -223,6 +225,7 @@ def write_results(
         codes, confidence = answers.predictions(abstain)
         target.obs[key] = Categorical.from_codes(codes, model.classes)
         target.obs[f"{key}_confidence"] = confidence
+        target.obs[f"{key}_unlike"] = answers.unlike
     target.uns[key] = facts_of(model) | ({"abstain": abstain} if abstain else {})
 
 
