@@ -45,6 +45,7 @@ from benchmarks import data_sets, harness
 from benchmarks.data_sets import CellSet, as_anndata, log_normalised
 from benchmarks.harness import timed
 from cofactor import sc
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.sc.genes import GeneSums, usual_number, variable_genes
 
 TYPES = np.array([f"type {letter}" for letter in "ABCDEFGHI"], dtype=object)
@@ -288,12 +289,15 @@ def transfer(folders: data_sets.Folders, number: int, draws: int) -> list[str]:
         model = sc.fit(as_anndata(cells.X[here], labels, cells.genes), labels="label")
         new = sc.annotate(as_anndata(cells.X[~here], None, cells.genes), model, copy=True).obs
         V, W = (log_normalised(cells.X[part]) for part in (here, ~here))
-        for name, rival in (("regression", LogisticRegression(max_iter=1000)), ("SVM", LinearSVC())):
+        for name, rival in (
+            ("regression", LogisticRegression(max_iter=1000)),
+            ("SVM", LinearSVC()),
+        ):
             told = rival.fit(V[known], labels[known].astype(str)).predict(W)
             scores.setdefault(name, []).append(balanced_accuracy_score(cells.types[~here], told))
         told = new["ssnmf"].astype(str)
         scores.setdefault("ours", []).append(balanced_accuracy_score(cells.types[~here], told))
-        scores.setdefault("unlike", []).append(float((new["ssnmf_unlike"] >= 0.99).mean()))
+        scores.setdefault("unlike", []).append(float((new["ssnmf_unlike"] >= UNLIKE_LEVEL).mean()))
     return [str(number), *(f"{100 * np.mean(one):.1f}" for one in scores.values())]
 
 
@@ -353,7 +357,9 @@ def main(arguments: list[str] | None = None) -> int:
     good = print_accuracies(options, folders)
     good &= print_markers(options)
     if "kang_pbmc" in options.sets:
-        print("\nFitted on control cells of kang_pbmc, tested on stimulated ones (balanced, in %):\n")
+        print(
+            "\nFitted on control cells of kang_pbmc, tested on stimulated ones (balanced, in %):\n"
+        )
         rows = [transfer(folders, number, options.draws) for number in options.labels]
         harness.print_table(["labels", "regression", "SVM", "ours", "marked unlike"], rows)
     return 0 if good else 1

@@ -358,7 +358,7 @@ def _predict_cells(
         _need_classes(model, columns)
         with sc.cells.open_cells(table, layer or model.facts.get("layer")) as cells:
             answers = model.answer(cells)
-            known = int(model.match(cells.genes)[1].sum())
+            known = model.match(cells.genes)[1]
             names = [str(name) for name in cells.obs.index]
         if copy:
             from cofactor.sc.results import write_copy
@@ -377,9 +377,9 @@ def _predict_cells(
         "cells": len(codes),
         "empty": empty,
         "abstained": int((codes < 0).sum()) - empty if model.classes else 0,
-        "missing_genes": len(model.genes) - known,
+        "missing_genes": int((~known).sum()),
     }
-    _tell_cells(model, facts)
+    _tell_cells(model, facts, model.doubt(known))
     if as_json and output:
         emit(facts)
 
@@ -419,7 +419,7 @@ def _write_cells(
     columns: dict[str, Any],
 ) -> list[str]:
     """Write a row for each cell; return the names of the columns after its name."""
-    added = ["prediction", "confidence", "unlike", "topic"]
+    added = ["prediction", "confidence", "topic", "unlike"]
     added += model.classes if columns["all_classes"] else []
     added += [f"topic {k}" for k in range(answers.shares.shape[1])] if columns["topics"] else []
     predicted = zip(names, *answers.predictions(columns["abstain"] or 0.0), strict=True)
@@ -428,18 +428,20 @@ def _write_cells(
         for i, (name, code, confidence) in enumerate(predicted):
             P, S = answers.probabilities[i], answers.shares[i]
             row = [None, None] if code < 0 else [model.classes[code], rounded(confidence)]
-            row.append(None if math.isnan(answers.unlike[i]) else rounded(answers.unlike[i]))
             row.append(int(S.argmax()) if S.any() else None)
+            row.append(None if math.isnan(answers.unlike[i]) else rounded(answers.unlike[i]))
             row += map(rounded, P) if columns["all_classes"] else []
             row += map(rounded, S) if columns["topics"] else []
             writer.write([name], row)
     return added
 
 
-def _tell_cells(model: Any, facts: dict[str, Any]) -> None:
+def _tell_cells(model: Any, facts: dict[str, Any], doubt: str) -> None:
     where = f" to {facts['output']}" if facts["output"] else ""
     note(f"Wrote {facts['cells']:,} cells{where}.")
-    if facts["missing_genes"]:
+    if doubt:
+        note(f"Note: {doubt}")
+    elif facts["missing_genes"]:
         note(
             f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "
             "the file; they count as not measured."

@@ -282,9 +282,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         """Return how unlike the labelled samples of its predicted class each sample is.
 
         A sample of a class that has no labels gets one of the other classes, often with a high
-        probability. Its number here is near 1, too: from 0.99 on, as few as one in a hundred
-        samples of the predicted class are as far from its labelled samples. Only available with
-        ``head="pooled"``.
+        probability. Its number here is near 1: few samples of the predicted class are as far
+        from its labelled samples. Only available with ``head="pooled"``.
 
         Parameters
         ----------
@@ -339,7 +338,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Further vectors of the samples, which a model fitted with them needs.
         abstain : float, default=0
             Predict only classes with at least this probability, and leave out samples that are
-            unlike the labelled samples of their class (``unlike`` of 0.99 or more). Other classes
+            unlike the labelled samples of their class (``unlike`` of 0.95 or more). Other classes
             are None, other cells of an indicator NaN, as unlabelled ones are in ``fit``.
             ``expected_coverage`` says how many predictions remain, and how many of them are right.
 

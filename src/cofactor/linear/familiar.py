@@ -28,7 +28,7 @@ MAX_PER_CLASS, MAX_KEPT = 50, 2000
 COMMON_LABELS = 5.0
 """How near samples of a class are is shrunk to what holds for all, as if by this many labels."""
 UNLIKE_LEVEL = 0.95
-"""Samples are marked as unlike their class from here on: one in a hundred of its own samples is."""
+"""Samples are marked as unlike their class from here on: about one in twenty of its own are."""
 
 
 class _Usual(NamedTuple):

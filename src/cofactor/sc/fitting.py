@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import IntArray
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.base import blocks_of
 from cofactor.io.errors import InputError
-from cofactor.metrics import specificity
-from cofactor.metrics.topics import top_places
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.outofcore import RowBlocks
 from cofactor.sc.cells import CellMatrix, check_names, open_cells, read_labels
 from cofactor.sc.genes import (
@@ -30,10 +30,10 @@ from cofactor.sc.genes import (
     usual_number,
     variable_genes,
 )
+from cofactor.sc.markers import Marker, TypeSums, topic_markers, type_markers
 from cofactor.sc.model import (
     CellModel,
     CellPredictions,
-    Marker,
     answer_rows,
     checked,
     joined,
@@ -41,7 +41,6 @@ from cofactor.sc.model import (
 )
 
 MIN_DEFAULT_TOPICS = 10
-MARKERS_PER_GROUP = 25
 OTHER_NAMES = {"n_components": "n_topics", "mask_var": "genes", "n_top_genes": "genes"}
 """Names that parameters have elsewhere, and the names that they have here."""
 
@@ -130,7 +129,9 @@ def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, C
         estimator.fit(rows, None if isinstance(rows, RowBlocks) else y)
         estimator.amend(representation=np.array(estimator.representation_))
         matrices = blocks_of(rows) if isinstance(rows, RowBlocks) else [rows]
-        answers, markers = _describe(estimator, matrices, y, cells.genes[columns])
+        answers, of_topics = _describe(estimator, matrices, cells.genes[columns])
+    classes = [str(name) for name in getattr(estimator, "classes_", ())]
+    markers = {**_type_markers(cells, classes, y, answers), "topics": of_topics}
     facts = {
         **options.noted(),
         "genes": how,
@@ -215,47 +216,35 @@ def _training_rows(cells: CellMatrix, columns: IntArray, y: np.ndarray | None) -
 
 
 def _describe(
-    estimator: Any, matrices: Any, y: np.ndarray | None, genes: np.ndarray
-) -> tuple[CellPredictions, dict[str, list[Marker]]]:
-    """Return predictions for the fitted cells, and the markers of classes and topics."""
-    parts, use, done = [], np.zeros(len(estimator.components_)), 0
-    classes = [str(name) for name in getattr(estimator, "classes_", ())]
-    of_classes = np.zeros((len(classes), len(genes)))
+    estimator: Any, matrices: Any, genes: np.ndarray
+) -> tuple[CellPredictions, list[Marker]]:
+    """Return predictions for the fitted cells, and the markers of topics."""
+    parts, use = [], np.zeros(len(estimator.components_))
     for X in matrices:
         found = answer_rows(estimator, X)
         parts.append(found)
-        totals = np.asarray(X.sum(axis=1)).ravel()
-        use += totals @ found.shares
-        if classes and y is not None:
-            Q = _with_labels(found.probabilities, y[done : done + X.shape[0]], classes)
-            of_classes += (X.T @ Q).T
-        done += X.shape[0]
-    A = np.asarray(estimator.components_, dtype=np.float64)
-    of_topics = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300) * use[:, None]
-    kinds = None
-    if classes:
-        kinds = estimator.topic_scores().argmax(axis=1).tolist()
-    names = [str(k) for k in range(len(A))]
-    return joined(parts), {
-        "classes": _markers(specificity(of_classes), classes, genes) if classes else [],
-        "topics": _markers(specificity(of_topics, kinds), names, genes),
-    }
+        use += np.asarray(X.sum(axis=1)).ravel() @ found.shares
+    labelled = hasattr(estimator, "classes_")
+    kinds = estimator.topic_scores().argmax(axis=1).tolist() if labelled else None
+    return joined(parts), topic_markers(estimator.components_, use, kinds, genes)
 
 
-def _with_labels(P: FloatArray, y: np.ndarray, classes: list[str]) -> FloatArray:
-    """Return the probabilities, with 0 and 1 for labelled cells."""
+def _type_markers(
+    cells: CellMatrix, classes: list[str], y: np.ndarray | None, answers: CellPredictions
+) -> dict[str, list[Marker]]:
+    """Return the markers of types among all genes, in a further pass over the cells."""
+    if y is None or not classes:
+        return {"classes": [], "nearest": []}
+    types = _types(answers, y, classes)
+    sums = (TypeSums.of(rows, types[some], len(classes)) for some, rows in cells.chunks())
+    return type_markers(reduce(TypeSums.plus, sums), classes, cells.genes)
+
+
+def _types(answers: CellPredictions, y: np.ndarray, classes: list[str]) -> IntArray:
+    """Return the type of each cell, known or predicted; −1 if it may be of another type."""
     place = {name: c for c, name in enumerate(classes)}
-    Q = np.array(P)
-    for i, label in enumerate(y):
-        if label is not None:
-            Q[i] = 0.0
-            Q[i, place[label]] = 1.0
-    return Q
-
-
-def _markers(scores: FloatArray, groups: list[str], genes: np.ndarray) -> list[Marker]:
-    return [
-        Marker(group, rank, str(genes[j]), float(row[j]))
-        for group, row in zip(groups, scores, strict=True)
-        for rank, j in enumerate(top_places(row, MARKERS_PER_GROUP), start=1)
-    ]
+    doubtful = answers.empty | (answers.unlike >= UNLIKE_LEVEL)
+    types = np.where(doubtful, -1, answers.probabilities.argmax(axis=1))
+    known = np.flatnonzero([label is not None for label in y])
+    types[known] = [place[label] for label in y[known]]
+    return types

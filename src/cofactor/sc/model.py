@@ -18,40 +18,13 @@ from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
 from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.sc.cells import CellMatrix, check_counts, check_names
+from cofactor.sc.markers import Marker
 
-
-@dataclass(frozen=True)
-class Marker:
-    """A gene that marks a topic or a class.
-
-    Parameters
-    ----------
-    group : str
-        The class, or the number of the topic.
-    rank : int
-        1 for the most specific gene of the group.
-    gene : str
-    log2_ratio : float
-        How specific the gene is, see `cofactor.metrics.specificity`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from anndata import AnnData
-    >>> from cofactor import sc
-    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-    >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
-    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> model = sc.fit(adata, labels="kind", n_topics=2)
-    >>> first = model.markers["classes"][0]
-    >>> first.group, first.rank, int(first.gene) < 5  # genes 0 to 4 mark this kind
-    ('one', 1, True)
-    """
-
-    group: str
-    rank: int
-    gene: str
-    log2_ratio: float
+KINDS = ("classes", "nearest", "topics")
+"""Kinds of markers."""
+SHARES = ("share", "share_against")
+NOTED = {"genes": "gene"} | {name: name for name in ("log2_ratio", *SHARES, "against")}
+"""Fields of markers by the names that model folders have for them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +79,8 @@ class CellModel:
     genes : array of str
         The genes that the model uses, in the order of the estimator's features.
     markers : dict of str to list of Marker
-        Markers of "classes" and of "topics", the most specific first.
+        Markers of "classes" among all classes, of classes against the class that is "nearest", and
+        of "topics", the most specific first.
     facts : dict
         Facts about the fit, in plain types.
 
@@ -162,12 +136,12 @@ class CellModel:
 
         Parameters
         ----------
-        kind : {"classes", "topics"}
-            Kind of group.
+        kind : {"classes", "nearest", "topics"}
+            Kind of group; "nearest" are markers of a class against the class most like it.
         group : str
             The name of the class, or the number of the topic.
         n : int, default=10
-            Maximum number of genes.
+            Maximum number of genes. A class without a clear marker has none.
 
         Examples
         --------
@@ -204,6 +178,24 @@ class CellModel:
                 f"{self.genes[0]!r}, var has names like {next(iter(names), '')!r}."
             )
         return np.array([place[gene] for gene in self.genes[known]]), known
+
+    def doubt(self, known: Any) -> str:
+        """Return a sentence about genes that cells lack; "" if they have at least half of them.
+
+        ``known`` says which genes of the model the cells have.
+        """
+        n, m = int(known.sum()), len(known)
+        if 2 * n >= m:
+            return ""
+        carried = ""
+        if (head := getattr(self.estimator, "pooled_head", None)) is not None:
+            weight = np.linalg.norm(head.weights, axis=1) * np.sqrt(self.mean_shares @ self.topics)
+            part = float(weight[known].sum() / max(float(weight.sum()), 1e-300))
+            carried = f", which carry {part:.0%} of the weight of its predictions"
+        return (
+            f"The cells have {n:,} of the {m:,} genes of the model{carried}; do not trust the "
+            "predictions, or fit a model on the genes that both have (genes=)."
+        )
 
     def save(self, path: str | os.PathLike[str], notes: dict[str, Any] | None = None) -> None:
         """Save the model to a folder, for `cofactor.sc.load` and `cofactor topics`.
@@ -270,7 +262,7 @@ def load(path: str | os.PathLike[str]) -> CellModel:
         del named.feature_names_in_  # the estimator is fitted on arrays
     try:
         noted = facts.pop("markers")
-        markers = {kind: list(_read(noted[kind])) for kind in ("classes", "topics")}
+        markers = {kind: list(_read(noted.get(kind, {}))) for kind in KINDS}
     except (KeyError, TypeError, ValueError, AttributeError):
         genes = None
     if genes is None:
@@ -283,21 +275,27 @@ def load(path: str | os.PathLike[str]) -> CellModel:
 
 def _noted(markers: list[Marker]) -> dict[str, Any]:
     """Return markers as JSON, by group."""
-    groups = list(dict.fromkeys(marker.group for marker in markers))
-    return {
-        group: {
-            "genes": [marker.gene for marker in markers if marker.group == group],
-            "log2_ratio": [round(m.log2_ratio, 4) for m in markers if m.group == group],
-        }
-        for group in groups
-    }
+    found: dict[str, Any] = {}
+    for marker in markers:
+        row = found.setdefault(marker.group, {name: [] for name in NOTED})
+        for name, field_name in NOTED.items():
+            value = getattr(marker, field_name)
+            row[name].append(round(value, 4) if isinstance(value, float) else value)
+    return found
 
 
 def _read(noted: dict[str, Any]) -> Iterator[Marker]:
+    """Yield noted markers; earlier versions noted genes and ratios only."""
     for group, row in noted.items():
-        pairs = zip(row["genes"], row["log2_ratio"], strict=True)
-        for rank, (gene, ratio) in enumerate(pairs, start=1):
-            yield Marker(str(group), rank, str(gene), float(ratio))
+        n = len(row["genes"])
+        columns = row["genes"], row["log2_ratio"], *(row.get(x, [None] * n) for x in SHARES)
+        for rank, (gene, ratio, share, next_share, against) in enumerate(
+            zip(*columns, row.get("against", [""] * n), strict=True), start=1
+        ):
+            shares = [None if x is None else float(x) for x in (share, next_share)]
+            yield Marker(
+                str(group), rank, str(gene), float(ratio), shares[0], str(against), shares[1]
+            )
 
 
 def checked(cells: CellMatrix, columns: IntArray | None = None) -> Iterator[sp.csr_array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from cofactor._versions import version_of, versions
+from cofactor._warnings import warn
 from cofactor.io.atomic import place_of
 from cofactor.io.errors import InputError
 from cofactor.sc.cells import CellMatrix, anndata, open_cells
 from cofactor.sc.fitting import CellFitOptions, fit_opened
-from cofactor.sc.model import CellModel, CellPredictions, Marker, warn_of_empty
+from cofactor.sc.markers import Marker
+from cofactor.sc.model import CellModel, CellPredictions, warn_of_empty
 
 
 def ssnmf(
@@ -83,8 +86,9 @@ def ssnmf(
     - ``obs["ssnmf"]``, ``obs["ssnmf_confidence"]``: predicted label and its probability; missing
       for cells without counts.
     - ``obs["ssnmf_unlike"]``: share of cells of the predicted type that are nearer to its labelled
-      cells. From 0.99 on, the cell may be of a type that has no labels.
-    - ``uns["ssnmf"]``: ``markers`` of topics and classes by specificity, ``topic_classes`` (the
+      cells. From 0.95 on, the cell may be of a type that has no labels.
+    - ``uns["ssnmf"]``: ``markers`` of classes (among all classes, and against the "nearest" one)
+      and of topics, with the share of cells that have them; ``topic_classes`` (the
       probability of each class for a cell of one topic alone), ``expected_score`` on new cells
       from held-out labels, ``params``, ``history`` and ``versions``.
 
@@ -123,8 +127,8 @@ def annotate(
 ) -> Any:
     """Write the predictions of a fitted model for other cells; genes are matched by name.
 
-    Genes of the model that ``adata`` lacks count as not measured; genes that the model does not
-    know are ignored.
+    Genes of the model that ``adata`` lacks count as not measured; a warning says so if they are
+    more than half. Genes that the model does not know are ignored.
 
     Parameters
     ----------
@@ -162,6 +166,8 @@ def annotate(
     _check_target(adata, copy)
     with open_cells(adata, model.facts.get("layer") if layer is None else layer) as cells:
         check_key(key_added, model.facts.get("labels"), cells.obs, cells.uns)
+        if doubt := model.doubt(model.match(cells.genes)[1]):
+            warn(doubt)
         answers = model.answer(cells)
         target, written = _target(adata, cells, copy)
         write_results(target, model, answers, key_added, cells.uns)
@@ -266,8 +272,10 @@ def _storable(value: Any) -> Any:
 def _table(markers: list[Marker]) -> Any:
     from pandas import DataFrame
 
-    columns = ("group", "rank", "gene", "log2_ratio")
-    return DataFrame({name: [getattr(marker, name) for marker in markers] for name in columns})
+    table = DataFrame(
+        [vars(marker) for marker in markers], columns=[x.name for x in fields(Marker)]
+    )
+    return table.astype({"share": float, "share_against": float})
 
 
 def _check_target(adata: Any, copy: bool) -> None:

@@ -638,7 +638,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         is missing or doubtful: the text has no known word, no label reaches its threshold (then the
         nearest one is given), the prediction is less probable than ``abstain``, or the text is
         unlike the labelled ones. For classes, ``unlike`` is the share of texts of the predicted
-        class that are nearer to its labelled texts; from 0.99 on, with ``abstain``, nothing is
+        class that are nearer to its labelled texts; from 0.95 on, with ``abstain``, nothing is
         predicted.
 
         Parameters
