@@ -29,7 +29,8 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -243,17 +244,27 @@ def line(name: str, number: int, draws: list[Score]) -> Line:
     return Line(cells, gaps, error, number)
 
 
-def compare(name: str, folders: data_sets.Folders, numbers: list[int], draws: int) -> list[Line]:
+def compare(name: str, folders: data_sets.Folders, options: argparse.Namespace) -> list[Line]:
     """Return the lines of a set."""
-    found = []
-    real = data_sets.real_cells(folders, name) if name in REAL else None
-    sets = [real or draw(MADE[name], seed).cells for seed in range(1 if real else draws)]
-    seen = [Rivals.of(cells) for cells in sets]
-    for number in numbers:
-        pairs = [(seed % len(sets), seed) for seed in range(draws)]
-        scores = [measure(sets[s], seen[s], number, seed) for s, seed in pairs]
-        found.append(line(name, number, scores))
-    return found
+
+    @cache
+    def cells(seed: int) -> tuple[CellSet, Rivals]:
+        found = (
+            data_sets.real_cells(folders, name) if name in REAL else draw(MADE[name], seed).cells
+        )
+        return found, Rivals.of(found)
+
+    def score(number: int, seed: int) -> Score:
+        key = [name, number, seed, version("cofactor")]
+        drawn = 0 if name in REAL else seed
+        return Score(
+            *harness.cached(options.cache, key, lambda: measure(*cells(drawn), number, seed))
+        )
+
+    return [
+        line(name, number, [score(number, seed) for seed in range(options.draws)])
+        for number in options.labels
+    ]
 
 
 # ---- markers of made-up cells, and other cells
@@ -308,11 +319,7 @@ def print_accuracies(options: argparse.Namespace, folders: data_sets.Folders) ->
     """Print the first table; return whether the demands are met."""
     head = ["set", "labels", "all genes", "variable", "standardised", "axes", "SVM", "neighbours"]
     head += ["spreading", "ours", "gap", "best plain", "ours plain", "gap", "ECE", "fit"]
-    found = [
-        one
-        for name in options.sets
-        for one in compare(name, folders, options.labels, options.draws)
-    ]
+    found = [one for name in options.sets for one in compare(name, folders, options)]
     harness.print_table(head, [one.cells for one in found])
     behind = [sum(one.gaps[i] < -MAX_BEHIND for one in found) for i in (0, 1)]
     errors = [one.error for one in found if one.number >= 5] or [0.0]
@@ -347,6 +354,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sets", nargs="+", choices=sets, default=sets)
     parser.add_argument("--labels", type=int, nargs="+", default=[1, 2, 5, 20, 100])
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--cache", metavar="FILE", help="JSON lines of measured draws, to go on")
     options = parser.parse_args(arguments)
     if arguments is None:
         harness.restart_with_fixed_environment()
