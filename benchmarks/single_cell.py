@@ -147,7 +147,7 @@ class Rivals:
         V = log_normalised(cells.X)
         sums = GeneSums.none(V.shape[1])
         sums.add(sp.csr_array(cells.X))
-        W = V[:, variable_genes(sums, usual_number(V.shape[1]))]
+        W = V[:, variable_genes([sums], usual_number(V.shape[1]))]
         D = W.toarray()
         Z = np.clip((D - D.mean(axis=0)) / (D.std(axis=0) + 1e-9), None, 10.0)
         left, values, _ = randomized_svd(Z - Z.mean(axis=0), 50, random_state=0)

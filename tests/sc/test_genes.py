@@ -3,6 +3,7 @@
 import numpy as np
 import pandas
 import pytest
+from anndata import AnnData
 from scipy import sparse as sp
 
 from cofactor import sc
@@ -41,7 +42,7 @@ def test_the_rule_is_that_of_scanpy_where_bins_are_large():
     X = X[:, (X > 0).sum(axis=0) >= 3]
     scores, table = seurat_scores(X)
     sizes = table.groupby(pandas.cut(table["m"], 20), observed=True)["d"].transform("size")
-    chosen = variable_genes(sums_of(X), 400)
+    chosen = variable_genes([sums_of(X)], 400)
     expected = np.argsort(-scores, kind="stable")[:400]
     large = np.flatnonzero(sizes >= 50)  # of bins that no other one joins
     both = np.isin(expected, large)
@@ -73,18 +74,37 @@ def test_genes_are_a_list_a_column_flags_or_a_number():
 
 
 def test_planted_genes_are_variable_and_strong_ones_are_not():
-    chosen = variable_genes(sums_of(draw_cells(n=400).X), 120)
+    chosen = variable_genes([sums_of(draw_cells(n=400).X)], 120)
     assert np.isin(np.arange(40), chosen).mean() > 0.9
     assert np.isin(np.arange(40, 70), chosen).mean() < 0.4
     assert len(chosen) == 120
     assert (np.diff(chosen) > 0).all()
 
 
+def test_genes_that_only_tell_batches_apart_are_not_chosen():
+    random = np.random.default_rng(0)
+    rates = np.tile(random.gamma(2.0, 1.0, 300), (400, 1))
+    first = np.arange(400) % 2 == 0
+    rates[np.ix_(first, np.arange(10))] *= 6.0  # frequent in one batch
+    rates[:100, 10:20] *= 6.0  # frequent in a type that both batches have
+    adata = AnnData(sp.csr_matrix(random.poisson(rates).astype(np.float32)))
+    adata.obs["batch"] = np.where(first, "first", "second")
+    adata.obs["cell_type"] = np.where(np.arange(400) < 100, "a", "b")
+    asked = {"labels": "cell_type", "n_topics": 2, "genes": 20, "tol": 0.1}
+    plain, batched = sc.fit(adata, **asked), sc.fit(adata, **asked, batch_key="batch")
+    chosen = [np.isin(np.arange(20).astype(str), model.genes) for model in (plain, batched)]
+    assert chosen[0].all()
+    assert not chosen[1][:10].any()
+    assert chosen[1][10:].all()
+    with pytest.raises(ValueError, match="batch_key='batches' is not a column of obs"):
+        sc.fit(adata, "cell_type", batch_key="batches")
+
+
 def test_genes_that_do_not_vary_are_left_out():
     X = np.random.default_rng(0).poisson(3.0, (50, 40)).astype(float) + 1.0
     X[:, 5] = 0.0
     X[2:, 6] = 0.0  # two cells have it
-    assert np.array_equal(variable_genes(sums_of(X), 40), np.setdiff1d(np.arange(40), [5, 6]))
+    assert np.array_equal(variable_genes([sums_of(X)], 40), np.setdiff1d(np.arange(40), [5, 6]))
 
 
 def test_the_usual_number_stays_within_bounds():

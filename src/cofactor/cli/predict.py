@@ -56,7 +56,7 @@ MIN_KNOWN_SHARE = 0.7
 @opt.option("--top N", "Add the N most probable classes with their probabilities.", type=opt.COUNT)
 @opt.option(
     "--abstain P",
-    "Leave out predictions that are less probable than P.",
+    "Leave out predictions less probable than P, and those of texts unlike the labelled ones.",
     type=opt.Number(float, 0, 1),
 )
 @opt.add("layer")
@@ -82,7 +82,9 @@ def predict(
 
     The texts are in the same column as in the fit, unless --text names another. The column reason
     says why a prediction is missing or doubtful: the text has no known word, no label reaches its
-    threshold (then the nearest one is given), or the prediction is less probable than --abstain.
+    threshold (then the nearest one is given), the prediction is less probable than --abstain, or
+    the text is unlike the labelled ones of its class: a class may have no labels. For classes, the
+    column unlike has the share of texts of the class that are nearer to its labelled texts.
 
     In CSV and TSV, cells that a spreadsheet would take for a formula get an apostrophe in front. A
     manifest beside the output says how it was made. With --json and without --output, rows are
@@ -264,9 +266,9 @@ def _likeness(vectorizer: Any, texts: list[str]) -> dict[str, Any]:
 
 
 def _counts(reasons: Counter[str | None]) -> dict[str, int]:
-    from cofactor.text.describe.answers import ABSTAINED, BELOW_THRESHOLD, NO_WORD
+    from cofactor.text.describe.answers import ABSTAINED, BELOW_THRESHOLD, NO_WORD, UNLIKE
 
-    names = {"blank": NO_WORD, "below": BELOW_THRESHOLD, "abstained": ABSTAINED}
+    names = {"blank": NO_WORD, "below": BELOW_THRESHOLD, "abstained": ABSTAINED, "unlike": UNLIKE}
     return {name: reasons[reason] for name, reason in names.items()}
 
 
@@ -309,6 +311,11 @@ def _tell(facts: dict[str, Any], form: _CellFormat, output: Path | None) -> None
     if facts["abstained"]:
         note(
             f"{_rows(facts, 'abstained')} a prediction that --abstain leaves out, with the reason."
+        )
+    if facts["unlike"]:
+        note(
+            f"{_rows(facts, 'unlike')} a text unlike the labelled ones of its class; up to 5 % do "
+            "if every class has labels."
         )
     if (known := facts.get("known_words")) is not None and facts["rows"] > facts["blank"]:
         expected = facts["expected_known_words"]

@@ -25,6 +25,7 @@ from cofactor.sc.genes import (
     MIN_CELLS_PER_GENE,
     SCANPY_COLUMN,
     GeneSums,
+    batch_codes,
     is_number,
     named_genes,
     usual_number,
@@ -53,6 +54,7 @@ def fit(
     n_topics: int | None = None,
     unlabelled: str | Sequence[str] = (),
     genes: Any = None,
+    batch_key: str | None = None,
     random_state: Any = 0,
     **parameters: Any,
 ) -> CellModel:
@@ -77,7 +79,9 @@ def fit(
     >>> cofactor.sc.fit(adata, labels="kind", n_topics=2).classes
     ['one', 'other']
     """
-    options = CellFitOptions(labels, layer, n_topics, unlabelled, genes, random_state, parameters)
+    options = CellFitOptions(
+        labels, layer, n_topics, unlabelled, genes, batch_key, random_state, parameters
+    )
     with open_cells(adata, layer) as cells:
         return fit_opened(cells, options)[0]
 
@@ -94,6 +98,7 @@ class CellFitOptions:
     n_topics: int | None
     unlabelled: str | Sequence[str]
     genes: Any
+    batch_key: str | None
     random_state: Any
     parameters: dict[str, Any]
 
@@ -113,6 +118,7 @@ class CellFitOptions:
         return {
             "labels": self.labels,
             "layer": self.layer,
+            "batch_key": self.batch_key,
             "unlabelled": marked if isinstance(marked, str) else list(map(str, marked)),
             "random_state": int(seed) if isinstance(seed, Integral) else None,
         }
@@ -121,7 +127,7 @@ class CellFitOptions:
 def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, CellPredictions]:
     """Fit a model to opened cells; return it and its predictions for them."""
     y = options.read_labels(cells.obs)
-    columns, how = choose_genes(cells, options.genes)
+    columns, how = choose_genes(cells, options.genes, options.batch_key)
     known = [] if y is None else [label for label in y if label is not None]
     number = options.number_of_topics(len(set(known)))
     estimator = _estimator(number, bool(known), options)
@@ -166,40 +172,55 @@ def check_count(name: str, number: Any) -> None:
 
 
 def choose_genes(
-    cells: CellMatrix, genes: Any = None, each: Callable[[sp.csr_array], None] | None = None
+    cells: CellMatrix,
+    genes: Any = None,
+    batch_key: str | None = None,
+    each: Callable[[sp.csr_array], None] | None = None,
 ) -> tuple[IntArray, str]:
     """Check all counts; return the columns of the genes to fit, and how they were chosen.
 
-    ``genes`` is that of `ssnmf`. ``each`` is called with the rows of every chunk, so that a file is
-    read only once.
+    ``genes`` and ``batch_key`` are those of `ssnmf`. ``each`` is called with the rows of every
+    chunk, so that a file is read only once.
     """
     if is_number(genes):
         check_count("genes", genes)
     check_names(cells.genes)
-    if genes is None and SCANPY_COLUMN in cells.var:
+    if genes is None and batch_key is None and SCANPY_COLUMN in cells.var:
         genes = SCANPY_COLUMN
     named = None if genes is None or is_number(genes) else named_genes(genes, cells.var)
-    sums = GeneSums.none(cells.shape[1])
-    for rows in checked(cells):
-        sums.add(rows)
-        if each is not None:
-            each(rows)
-    if not sums.cells:
+    sums = _gene_sums(cells, batch_codes(cells.obs, batch_key), each)
+    if not sums:
         raise InputError(f"{cells.place} has no counts at all.")
     if named is not None:
         return named, f"var[{genes!r}]" if isinstance(genes, str) else f"{len(named):,} named ones"
     return _variable(cells, sums, genes)
 
 
-def _variable(cells: CellMatrix, sums: GeneSums, number: int | None) -> tuple[IntArray, str]:
+def _gene_sums(
+    cells: CellMatrix, batches: IntArray, each: Callable[[sp.csr_array], None] | None
+) -> list[GeneSums]:
+    """Check the counts of all cells; return the sums of each batch that has some."""
+    sums = [GeneSums.none(cells.shape[1]) for _ in range(int(batches.max(initial=0)) + 1)]
+    done = 0
+    for rows in checked(cells):
+        own = batches[done : done + rows.shape[0]]
+        for batch in np.unique(own):
+            sums[batch].add(rows if len(sums) == 1 else sp.csr_array(rows[own == batch]))
+        done += rows.shape[0]
+        if each is not None:
+            each(rows)
+    return [one for one in sums if one.cells]
+
+
+def _variable(cells: CellMatrix, sums: list[GeneSums], number: int | None) -> tuple[IntArray, str]:
     """Return the most variable genes, and how they were chosen."""
     n, m = cells.shape
-    if (sums.seen < MIN_CELLS_PER_GENE).all():
+    columns = variable_genes(sums, usual_number(m) if number is None else int(number))
+    if not len(columns):
         raise InputError(
             f"No gene has counts in at least {MIN_CELLS_PER_GENE} cells of {cells.place}, which "
             f"has {n:,}; pass more cells, or name the genes."
         )
-    columns = variable_genes(sums, usual_number(m) if number is None else int(number))
     return columns, f"the {len(columns):,} most variable of {m:,}"
 
 

@@ -74,8 +74,22 @@ def usual_number(genes: int) -> int:
     return min(genes, MAX_FITTED_GENES, max(MIN_FITTED_GENES, genes // 3))
 
 
-def variable_genes(sums: GeneSums, number: int) -> IntArray:
+def variable_genes(batches: Sequence[GeneSums], number: int) -> IntArray:
     """Return the columns of the ``number`` most variable genes, in order.
+
+    Genes are scored in each batch; the mean decides, so that a gene that only tells batches apart
+    is not chosen. A gene that a batch lacks has score 0 there.
+    """
+    found = [_scores(sums) for sums in batches]
+    weights = [sums.cells for sums in batches]
+    score = np.average([np.nan_to_num(one) for one in found], axis=0, weights=weights)
+    score[np.isnan(found).all(axis=0)] = -np.inf
+    chosen = np.argsort(-score, kind="stable")[:number]
+    return np.sort(chosen[np.isfinite(score[chosen])])
+
+
+def _scores(sums: GeneSums) -> FloatArray:
+    """Return how variable genes are: NaN if few cells have them.
 
     The logarithm of variance / mean is compared with that of genes of similar means, in units of
     their standard deviation.
@@ -86,13 +100,13 @@ def variable_genes(sums: GeneSums, number: int) -> IntArray:
     known = np.flatnonzero((sums.seen >= MIN_CELLS_PER_GENE) & (variance > 0))
     dispersion = np.log(variance[known] / mean[known])
     places = _bins(np.log1p(mean[known]))
-    score = np.empty(len(known))
+    score = np.full(len(mean), np.nan)
     for place in np.unique(places):
         inside = places == place
         apart = dispersion[inside] - dispersion[inside].mean()
         spread = np.sqrt((apart**2).sum() / max(len(apart) - 1, 1))
-        score[inside] = apart / max(float(spread), 1e-12)
-    return np.sort(known[np.argsort(-score, kind="stable")[:number]])
+        score[known[inside]] = apart / max(float(spread), 1e-12)
+    return score
 
 
 def _bins(values: FloatArray) -> IntArray:
@@ -154,6 +168,16 @@ def _flagged(cells: np.ndarray, place: str, genes: int) -> IntArray:
     if not cells.any():
         raise InputError(f"{place} is False for every gene; choose some.")
     return np.flatnonzero(cells)
+
+
+def batch_codes(obs: Any, batch_key: str | None) -> IntArray:
+    """Return the number of the batch of each cell; 0 for all without ``batch_key``."""
+    if batch_key is None:
+        return np.zeros(len(obs), dtype=np.int64)
+    if batch_key not in obs:
+        known = suggestion(batch_key, [str(name) for name in obs.columns])
+        raise ParameterError((Parameter("batch_key", batch_key), " is not a column of obs"), known)
+    return np.unique(obs[batch_key].astype(str), return_inverse=True)[1]
 
 
 def is_number(genes: Any) -> bool:

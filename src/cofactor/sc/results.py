@@ -31,6 +31,7 @@ def ssnmf(
     key_added: str = "ssnmf",
     unlabelled: str | Sequence[str] = (),
     genes: Any = None,
+    batch_key: str | None = None,
     random_state: Any = 0,
     copy: bool = False,
     **parameters: Any,
@@ -62,6 +63,9 @@ def ssnmf(
         of the most variable genes to choose (scanpy's rule "seurat"). By default the column
         "highly_variable", if ``var`` has it; else the most variable third of the genes, but at
         least 200 and at most 2000.
+    batch_key : str, optional
+        Column of ``obs`` that names the batches. Genes are then chosen that vary within batches,
+        and "highly_variable" is ignored. Batch effects are not corrected.
     random_state : int, default=0
         Seed of the fit.
     copy : bool, default=False
@@ -107,7 +111,9 @@ def ssnmf(
     >>> adata.obsm["X_ssnmf"].shape, adata.varm["ssnmf"].shape
     ((80, 2), (30, 2))
     """
-    options = CellFitOptions(labels, layer, n_topics, unlabelled, genes, random_state, parameters)
+    options = CellFitOptions(
+        labels, layer, n_topics, unlabelled, genes, batch_key, random_state, parameters
+    )
     _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
         check_key(key_added, labels, cells.obs)
