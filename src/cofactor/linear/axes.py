@@ -80,4 +80,4 @@ def _kept(variances: FloatArray) -> IntArray:
 
 def _largest(basis: FloatArray) -> IntArray:
     """Return the place of the largest entry of each axis, which decides its sign."""
-    return np.abs(basis).argmax(axis=0)[None]
+    return np.asarray(np.abs(basis).argmax(axis=0)[None])

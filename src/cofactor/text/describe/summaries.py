@@ -234,10 +234,10 @@ def document_table(model: Any, S: np.ndarray, scores: np.ndarray, X: Any = None)
     shares = topic_shares(S, estimator.components_)
     best = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).tolist()
     predicted = read_predictions(estimator, scores, model.target_names_)
-    predicted = *predicted, unlike_of(estimator, X, scores)
+    unlike = unlike_of(estimator, X, scores)
     rows = [
         Document(d, k, names[k] if k >= 0 else "", float(shares[d, max(k, 0)]), *rest)
-        for d, (k, *rest) in enumerate(zip(best, *predicted, strict=True))
+        for d, (k, *rest) in enumerate(zip(best, *predicted, unlike, strict=True))
     ]
     return Table(rows, Document)
 
