@@ -4,6 +4,7 @@ import io
 import os
 import sys
 import threading
+import time
 from pathlib import Path, PureWindowsPath
 
 import numpy as np
@@ -128,7 +129,7 @@ def test_a_model_folder_with_an_open_file_stays(windows, tmp_path):
     before = (tmp_path / "model" / "manifest.json").read_bytes()
     with (
         (tmp_path / "model" / "config.json").open(),
-        pytest.raises(PermissionError, match="a file in .*model is read-only or open"),
+        pytest.raises(PermissionError, match=r"a file in .*model is read-only or open"),
     ):
         save(model, tmp_path / "model")
     assert (tmp_path / "model" / "manifest.json").read_bytes() == before
@@ -161,12 +162,22 @@ def test_blocks_in_use_are_not_replaced(windows, tmp_path):
     assert os.listdir(tmp_path) == ["blocks"]
 
 
-def test_threads_share_a_scratch_file(windows):
+class SlowFile(io.FileIO):
+    """A file that lets other threads run after it has moved its place."""
+
+    def seek(self, *where):
+        found = super().seek(*where)
+        time.sleep(1e-3)
+        return found
+
+
+def test_threads_share_a_scratch_file(windows, monkeypatch):
     """One place in a file serves all threads, so only one may move it at a time."""
+    monkeypatch.setattr(io, "FileIO", SlowFile)
     scratch = Scratch((64, 1000), np.float64)
 
     def fill(i):
-        for _ in range(20):
+        for _ in range(3):
             scratch[i : i + 8] = np.full((8, 1000), float(i))
             assert (scratch[i : i + 8] == i).all()
 
