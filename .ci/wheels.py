@@ -68,7 +68,7 @@ def main(names: list[str]) -> int:
                 print(f"  {said}", flush=True)
             digests |= run_driver(platform, zig, libraries, Path(name))
     if not names:
-        print(backend("build_sdist", {}, {}).name)
+        print(build_archive().name)
     for where, digest in digests.items():
         print(f"  {digest}  {where}")
     known = {digest for digest in digests.values() if digest is not None}
@@ -90,16 +90,26 @@ def build(platform: Platform, zig: str) -> Path:
         "cmake.define.CMAKE_RC_COMPILER": "true",
         "cmake.define.CMAKE_OSX_DEPLOYMENT_TARGET": "",
     }
-    environment = {
-        "CC": f"{zig} -target {platform.target}",
-        "_PYTHON_HOST_PLATFORM": platform.tag,
-    }
+    environment = {"CC": f"{zig} -target {platform.target}", "_PYTHON_HOST_PLATFORM": platform.tag}
     wheel = backend("build_wheel", settings, environment)
     print(wheel.name, flush=True)
     expected = f"-py3-none-{platform.tag}.whl"
     if not wheel.name.endswith(expected):
         raise SystemExit(f"The wheel is {wheel.name}, not …{expected}.")
     return wheel
+
+
+def build_archive() -> Path:
+    """Make the source archive, with the commit in it."""
+    sys.path.insert(0, str(ROOT / "src"))
+    from cofactor._versions import PACKAGE, commit
+
+    noted = PACKAGE / "_commit.txt"
+    noted.write_text(f"{commit() or ''}\n", encoding="utf-8")
+    try:
+        return backend("build_sdist", {}, {})
+    finally:
+        noted.unlink()
 
 
 def backend(what: str, settings: dict[str, str], environment: dict[str, str]) -> Path:

@@ -18,12 +18,18 @@ USED_AT_RUN_TIME = ("report", "plot", "dask", "app", "sc")
 TABLE = tomllib.loads(mutations.TABLE.read_text(encoding="utf-8"))["mutation"]
 
 
-def test_the_version_is_the_same_everywhere():
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [__version__]
+def test_the_version_is_the_last_release_or_leads_to_the_next():
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    releases = re.findall(r"^## (\S+)", changelog, re.MULTILINE)
-    assert releases[:2] == ["Unreleased", __version__]
+    first, last = re.findall(r"^## (\S+)", changelog, re.MULTILINE)[:2]
+    assert first == "Unreleased"
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [last]
+    release, _, development = __version__.partition(".dev")
+    assert (release == last) if not development else (_numbers(release) > _numbers(last))
+
+
+def _numbers(version):
+    return tuple(map(int, version.split(".")))
 
 
 @pytest.mark.parametrize("extra", [None, *USED_AT_RUN_TIME])
