@@ -1,6 +1,6 @@
 """Refuse to publish unless tag, version, changelog, addresses and files agree.
 
-    python .ci/check_release.py v0.2.0 https://github.com/owner/name dist
+python .ci/check_release.py v0.2.0 https://github.com/owner/name dist
 """
 
 from __future__ import annotations

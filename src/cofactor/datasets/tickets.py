@@ -1,50 +1,63 @@
 """A made-up table of letters to a magazine, for examples: `cofactor demo --table` writes it.
 
-The magazine has three desks: space, sport and food. A letter has a few words of its desk in
-sentences that all desks share, and now and then a word of another desk. Nobody wrote these letters,
-so no accuracy on them means anything.
+The magazine has three desks: space, sport and food, and each desk has two themes. A letter has
+words of one theme, and one of any other, in sentences that all desks share. Nobody wrote these
+letters, so no accuracy on them means anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from random import Random
+from typing import TypeVar
 
-_DESKS = {
-    "space": "orbit rocket moon launch shuttle planet satellite telescope crater astronaut",
-    "sport": "goal hockey puck league referee stadium coach season striker penalty",
-    "food": "recipe oven butter sugar flour garlic onion pasta sauce cheese",
+Item = TypeVar("Item")
+
+_THEMES = {
+    "space": (
+        "rocket launch shuttle astronaut orbit engine capsule",
+        "moon planet telescope crater satellite comet star",
+    ),
+    "sport": (
+        "puck goal hockey penalty striker keeper shot",
+        "league coach stadium season referee trophy fan",
+    ),
+    "food": (
+        "oven butter sugar flour recipe dough cake",
+        "garlic onion pasta sauce cheese pan pepper",
+    ),
 }
-DESKS = {name: words.split() for name, words in _DESKS.items()}
+DESKS = {desk: [words.split() for words in themes] for desk, themes in _THEMES.items()}
+"""The words of each desk, by theme."""
 HOURS = {"space": 8.0, "sport": 3.0, "food": 5.0}
 """Usual number of hours until a desk answers."""
 
 OPENINGS = (
-    "Thank you for what you say about the {} and the {}.",
-    "I would like to know more about the {}, and what it has to do with the {}.",
-    "What you show of the {} is just right, but where is the {}?",
-    "Is it true that the {} was here before the {}?",
-    "There is something wrong: the {} has nothing to do with the {}.",
-    "We went on and on about the {}, and then about the {}.",
-    "Why do you say so little about the {} and so much about the {}?",
-    "You have the {} in the wrong place, and the {} as well.",
+    "Thank you for your pages about the {} and the {}.",
+    "I would like to know what the {} has to do with the {}.",
+    "Your picture of the {} is nice, but where is the {}?",
+    "Is it true that the {} was there before the {}?",
+    "The {} has nothing to do with the {}, or has it?",
+    "We had an argument about the {}, and then about the {}.",
+    "Why is there so little about the {} and so much about the {}?",
+    "You have the {} in the wrong column, and the {} as well.",
 )
 MIDDLES = (
-    "As far as I know, the {} came after the {}, and that was with another {}.",
-    "Could you show us the {} again, with the {} and the {}?",
-    "I looked for the {} myself and found only a {} and a {}.",
-    "It was the same with the {}, with the {} and with every other {} so far.",
+    "As far as I can tell, the {} came after the {}, and that was with another {}.",
+    "Could you print the {} again, with the {} and the {}?",
+    "I looked for the {} myself and there was only a {} and a {}.",
+    "It was the same with the {}, with the {} and with every other {}.",
     "It is the {} that we want, not the {} or the {}.",
-    "Next time, please ask somebody who has seen a {}, a {} or at least a {}.",
+    "Ask somebody who has a {}, a {} or at least a {} of their own.",
 )
 CLOSINGS = (
-    "Please say more about the {}, the {} and the {}.",
-    "I would like to have the {}, the {} and the {} together.",
-    "With the {}, the {} and the {} it would have been very good.",
-    "I hope to see the {} and the {}, and then the {}, next time.",
+    "More about the {}, the {} and the {}, please.",
+    "I would rather have the {}, the {} and the {} together.",
+    "With the {}, the {} and the {} it would have been perfect.",
+    "I hope for the {} and the {}, and then for the {}.",
 )
-ASIDE = " By the way, some of us only want to know about the {}."
+ASIDE = " And what about the {}?"
 
 
 def make_tickets(n: int = 240, *, seed: int = 0, every: int = 2) -> list[dict[str, str]]:
@@ -103,10 +116,10 @@ def _ticket(random: Random, i: int, every: int) -> dict[str, str]:
 
 
 def _letter(random: Random, team: str, other: str) -> str:
-    words = _endless(random, DESKS[team])
+    words = _endless(random, _pick(random, DESKS[team]))
     parts = [_pick(random, kind) for kind in (OPENINGS, MIDDLES, CLOSINGS)]
     text = " ".join(part.format(*(next(words) for _ in range(part.count("{}")))) for part in parts)
-    return text + ASIDE.format(_pick(random, DESKS[other])) if other != team else text
+    return text + ASIDE.format(_pick(random, _pick(random, DESKS[other])))
 
 
 def _endless(random: Random, words: list[str]) -> Iterator[str]:
@@ -115,5 +128,5 @@ def _endless(random: Random, words: list[str]) -> Iterator[str]:
         yield from sorted(words, key=lambda _: random.random())
 
 
-def _pick(random: Random, items: tuple[str, ...] | list[str]) -> str:
+def _pick(random: Random, items: Sequence[Item]) -> Item:
     return items[int(random.random() * len(items))]
