@@ -138,3 +138,24 @@ def _opens_text(call):
         return call.func.attr == "read_text" and not texts
     modes = [one.value for one in call.args[1:2] if isinstance(one, ast.Constant)]
     return getattr(call.func, "id", "") == "open" and not any("b" in mode for mode in modes)
+
+
+def test_private_modules_of_others_are_imported_in_one_place():
+    found = {}
+    for path in sorted((ROOT / "src" / "cofactor").rglob("*.py")):
+        names = {name for module, name in names_of_systems(_tree(path)) if module == "module"}
+        private = {name for name in names if _is_private(name)}
+        if private:
+            found[path.name] = private
+    assert found == {"_sklearn.py": {"sklearn.callback", "sklearn.utils._param_validation"}}
+
+
+def _tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _is_private(name):
+    """Whether a module belongs to somebody else and is not for everybody."""
+    first, *rest = name.split(".")
+    inside = first != "cofactor" and any(part.startswith("_") for part in rest)
+    return inside or name == "sklearn.callback"

@@ -8,7 +8,7 @@
 
 import re
 
-TABLE = "*The examples use `tickets.csv` and `new.csv`; `cofactor demo --table tickets.csv` writes both.*"
+TABLE = "*`cofactor demo --table tickets.csv` writes the tables of this page.*"
 PAGES = (
     (r"benchmarks/results/(\w+)\.md", r"/benchmarks/\1.md"),
     (r"benchmarks/results/?", "/benchmarks/index.md"),

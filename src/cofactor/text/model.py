@@ -15,10 +15,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.callback import CallbackSupportMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters

@@ -18,9 +18,9 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor._sklearn import Interval, StrOptions
 from cofactor._types import BoolArray, IntArray
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.validation import checks_parameters
