@@ -31,7 +31,7 @@ from cofactor.linear.calibration import ProbabilityCurve
 from cofactor.linear.folds import distinct_rows
 from cofactor.linear.guess import Classes, as_numbers
 from cofactor.linear.multilabel import TagModel, fit_tags
-from cofactor.linear.numbers import Size, fit_numbers
+from cofactor.linear.numbers import Size, fit_numbers, mean_score, r_squared
 from cofactor.linear.pool import ExpectedScore, Pool, fit_pool
 from cofactor.linear.views import Matrix, SideView, View, choose_view, row_products
 from cofactor.targets.matrix import Targets
@@ -380,10 +380,12 @@ def pooled_head(
     targets: Targets,
     exponent: int,
     threads: Threads,
+    coding: Any = None,
 ) -> tuple[PooledHead, ExpectedScore | None]:
     """Return the pooled head, and the score that it is expected to have.
 
-    Data and targets of the objective are known; ``targets`` are those without guesses.
+    Data and targets of the objective are known; ``targets`` are those without guesses, and
+    ``coding`` turns numbers back into y.
     """
     if models.pool is not None:
         assert models.present is not None
@@ -393,7 +395,7 @@ def pooled_head(
     elif models.tags is not None:
         head, expected = models.tags
     else:
-        head, expected = number_head(objective, factors, targets, exponent, threads)
+        head, expected = number_head(objective, factors, targets, exponent, threads, coding)
     return _with_reach(head, objective, factors, threads), expected
 
 
@@ -478,8 +480,13 @@ def tag_head(
 
 
 def number_head(
-    objective: Objective, factors: Factors, targets: Targets, exponent: int, threads: Threads
-) -> tuple[PooledHead, Any]:
+    objective: Objective,
+    factors: Factors,
+    targets: Targets,
+    exponent: int,
+    threads: Threads,
+    coding: Any = None,
+) -> tuple[PooledHead, ExpectedScore | None]:
     """Fit the head of numbers on representations that have not seen them."""
     data, counts = objective.terms[0].observations, objective.sample_weight
     view, rows, V, weights = _labelled_view(data, counts, targets, exponent)
@@ -504,7 +511,25 @@ def number_head(
         *model.scale,
         half_width=model.half_width,
     )
-    return head, model.expected[0] if len(model.expected) == 1 else None
+    expected = mean_score(model.expected)
+    if expected is not None and coding is not None and coding.logs.any():
+        truth = np.where(known, Y, np.nan)[places]
+        natural = _natural_scores(coding, truth, model.held_out, weights)
+        expected = replace(expected, natural=natural)
+    return head, expected
+
+
+def _natural_scores(
+    coding: Any, truth: FloatArray, held_out: FloatArray, weights: FloatArray
+) -> tuple[float, ...]:
+    """Return the R² of held-out predictions in the units of y, for each target."""
+    true, predicted = (coding.decode(one).reshape(truth.shape) for one in (truth, held_out))
+    found = []
+    for y, p in zip(true.T, predicted.T, strict=True):
+        used = ~np.isnan(p)
+        value = r_squared(y[used] - p[used], y[used], weights[used])
+        found.append(float("nan") if value is None else value)
+    return tuple(found)
 
 
 def _labelled_view(

@@ -29,6 +29,7 @@ from cofactor.estimators.units import unit_observations
 from cofactor.linear.pool import ExpectedScore
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.classes import refuse_weightless, weigh_classes
+from cofactor.targets.values import ValueCoding
 
 
 class Supervised(Factorization):
@@ -185,9 +186,17 @@ class Supervised(Factorization):
         if before is not None and known:
             coding, signed = before.coding, self.head == "pooled"
             targets = self._task.encode_again(y, X.shape[0], coding, signed=signed)
+            coding = coding.without_limits() if isinstance(coding, ValueCoding) else coding
         else:
+            settings = Settings.of(self)
             targets, coding = self._task.encode_first_batch(
-                y, X.shape[0], counts, classes, X.dtype, from_zero=Settings.of(self).from_zero
+                y,
+                X.shape[0],
+                counts,
+                classes,
+                X.dtype,
+                from_zero=settings.from_zero,
+                log=settings.log,
             )
         first = before is None or before.stream is None
         if first and not targets.labelled.any():

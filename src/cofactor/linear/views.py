@@ -307,6 +307,13 @@ class Matrix:
         return Matrix(csr_array(self.values.T) if self.is_sparse else self.values.T, self.threads)
 
     @cached_property
+    def filled_rows(self) -> BoolArray:
+        """Which rows have a value; the others say nothing about their samples."""
+        if self.is_sparse:
+            return np.asarray(np.diff(self.values.indptr) > 0)
+        return np.asarray(self.values.any(axis=1))
+
+    @cached_property
     def used_columns(self) -> IntArray:
         """Columns with a value in some row."""
         if not self.is_sparse:

@@ -23,6 +23,7 @@ from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.classes import read_targets
+from cofactor.targets.values import LOG_CHOICES
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
@@ -87,6 +88,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Weight of a seed word relative to its occurrences in the documents.
     data_loss, supervision, solver, init, max_iter, tol, priors, head, class_weight, n_jobs
         As in :class:`SSNMFClassifier`. ``class_weight`` applies to classes only.
+    log : {"auto", "yes", "no"}, default="auto"
+        Whether the logarithms of numbers are learned, as in :class:`SSNMFRegressor`. "auto" says so
+        in a warning.
     target_loss : as in :class:`SSNMFClassifier`, optional
         None stands for the estimator's default: "kullback-leibler" for classes, "frobenius" for
         numbers.
@@ -175,6 +179,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "language": [str, Iterable, None],
         "seeds": "no_validation",
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
+        "log": [StrOptions({*LOG_CHOICES})],
     }
 
     _fitted: FittedTopics
@@ -223,6 +228,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         priors: Mapping[str, Any] | None = None,
         head: str = "pooled",
         class_weight: dict[Any, float] | str | None = None,
+        log: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -243,6 +249,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.priors = priors
         self.head = head
         self.class_weight = class_weight
+        self.log = log
         self.n_jobs = n_jobs
         self.random_state = random_state
 
