@@ -104,13 +104,12 @@ class ExpectedScore:
 
     def __str__(self) -> str:
         if self.measure == "R²":
-            mean = "mean " if self.targets else ""
-            each = ", ".join(f"{value:.2f}" for value in self.targets)
+            score = f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
             units = ", ".join(f"{value:.2f}" for value in self.natural)
-            of_logs = f" of logarithms, {units} in the units of the labels" if units else ""
-            of_each = f"; of each number: {each}" if each else ""
-            reach = f"{self.low:.2f} to {self.high:.2f}"
-            return f"{mean}R² {self.value:.2f} ({reach}){of_logs}{of_each}"
+            if self.targets:
+                score = f"mean {score}; each: {', '.join(f'{one:.2f}' for one in self.targets)}"
+                return f"{score}; in the units of the labels: {units}" if units else score
+            return f"{score} of logarithms, {units} in the units of the labels" if units else score
         return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
 
 

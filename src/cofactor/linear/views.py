@@ -27,7 +27,7 @@ from scipy.sparse import csr_array, hstack, issparse
 from threadpoolctl import ThreadpoolController
 
 from cofactor._fields import FieldSizes, array, instance, number
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.factors import cross, pad
 from cofactor.engine.observations import Layout, Observations, compressed_layout, full_layout
 from cofactor.engine.threads import Threads
