@@ -157,10 +157,24 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
             Infinite with fewer than nine known values, counted with their sample weights.
         """
-        scores = self.scores(X, data_weights=data_weights)
+        return self.read_interval(self.scores(X, data_weights=data_weights))
+
+    def read_interval(self, scores: FloatArray) -> FloatArray:
+        """Return the bounds around the predictions that scores stand for.
+
+        Only available with ``head="pooled"``.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_targets)
+            What ``scores`` returns.
+        """
         assert self.pooled_head is not None
         half = np.asarray(self.pooled_head.half_width)
-        return np.stack([self.read(scores - half), self.read(scores + half)], axis=-1)
+        ends = [np.asarray(self.read(end)) for end in (scores - half, scores + half)]
+        unknown = np.isinf(half) if ends[0].ndim > 1 else np.isinf(half[0])
+        low, high = np.where(unknown, -np.inf, ends[0]), np.where(unknown, np.inf, ends[1])
+        return np.stack([low, high], axis=-1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean R² of the targets over their known values.

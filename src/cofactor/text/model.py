@@ -637,12 +637,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         topics: bool = False,
         top: int = 0,
         abstain: float = 0.0,
+        whole: bool = False,
     ) -> Any:
         """Return a table with prediction, confidence, topic and reason beside its rows.
 
         The columns are those of the command ``cofactor predict``. ``reason`` says why a prediction
         is missing or doubtful: the text has no known word, no label reaches its threshold (then the
-        nearest one is given), or the prediction is less probable than ``abstain``.
+        nearest one is given), or the prediction is less probable than ``abstain``. Numbers have no
+        confidence, but the columns ``low`` and ``high``: nine of ten new values lie between them.
 
         Parameters
         ----------
@@ -659,6 +661,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Number of most probable classes to add, with their probabilities.
         abstain : float, default=0
             Minimum probability of a prediction; ``expected_coverage`` says what to expect.
+        whole : bool, default=False
+            Round predicted numbers to whole numbers.
 
         Returns
         -------
@@ -674,7 +678,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         asked = {"all_classes": all_classes, "topics": topics, "top": top, "abstain": abstain}
-        return annotate(self, X, text, asked)
+        return annotate(self, X, text, {**asked, "whole": whole})
 
     def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
         """Describe the classes: their keywords, and the contribution of each topic.
