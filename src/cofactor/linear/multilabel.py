@@ -344,6 +344,24 @@ class _CrossValidation:
         return loss, Histogram(*sums.reshape(2, k, width))
 
 
+def held_out_log_likelihoods(X: Matrix, Y: Any, known: BoolArray | None = None) -> FloatArray:
+    """Return how likely the tags of each sample are for a model that has not seen them.
+
+    Parameters are those of `fit_tags`; all models have the usual penalty.
+    """
+    n = X.shape[0]
+    out, folds = np.zeros(n), assign_folds(np.zeros(n, dtype=np.int64), _folds_of(n))
+    with one_blas_thread():
+        for fold in range(folds.max(initial=-1) + 1):
+            test, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            some = None if known is None else known[rest]
+            parts = X.select(rest), Y[rest], np.ones(len(rest))
+            Z = logistic_regressions(*parts, USUAL_PENALTY, some).scores(X.select(test))
+            gain = Y[test].toarray() * Z - np.logaddexp(0.0, Z)
+            out[test] = (gain if known is None else gain * known[test]).sum(axis=1)
+    return out
+
+
 def _shared_tags(held_out: list[Histogram], rule: ThresholdRule) -> tuple[float, float]:
     """Return the share of right tags among those given or true, and the number of these.
 
