@@ -85,7 +85,7 @@ def fit_tags(X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = No
         if len(counts) < _folds_of(len(counts)):
             model = logistic_regressions(X, Y, counts, USUAL_PENALTY, known)
             return TagModel(model, np.zeros(Y.shape[1]), ProbabilityCurve(), USUAL_PENALTY, None)
-        penalty, held_out = _CrossValidation(X, Y, counts, known).held_out()
+        penalty, held_out, _ = _CrossValidation(X, Y, counts, known).held_out()
         model = logistic_regressions(X, Y, counts, penalty, known)
         pooled = sum(held_out[1:], held_out[0])
         rule = best_rule(held_out)
@@ -294,17 +294,25 @@ class _CrossValidation:
     counts: FloatArray
     known: BoolArray | None
 
-    def held_out(self) -> tuple[float, list[Histogram]]:
-        """Choose the penalty; return it with the scores of each fold."""
+    def folds(self) -> list[tuple[IntArray, IntArray]]:
+        """Return the samples that train a model, and those that it scores, for each fold."""
         n = len(self.counts)
-        n_folds = _folds_of(n)
-        folds = assign_folds(np.zeros(n, dtype=np.int64), n_folds)
-        scored = self.X.filled_rows
-        tests = [np.flatnonzero((folds == fold) & scored) for fold in range(n_folds)]
-        trains = [np.flatnonzero(folds != fold) for fold in range(n_folds)]
-        tried = 1 if n > MAX_CROSS_VALIDATED_ROWS else n_folds
+        folds = assign_folds(np.zeros(n, dtype=np.int64), _folds_of(n))
+        filled = self.X.filled_rows
+        return [
+            (np.flatnonzero(folds != fold), np.flatnonzero((folds == fold) & filled))
+            for fold in range(_folds_of(n))
+        ]
+
+    def held_out(self) -> tuple[float, list[Histogram], list[LinearModel]]:
+        """Choose the penalty; return it with the scores and the model of each fold."""
+        n = len(self.counts)
+        trains, tests = zip(*self.folds(), strict=True)
+        tried = 1 if n > MAX_CROSS_VALIDATED_ROWS else len(trains)
         models: Sequence[LinearModel | None] = [None] * tried
-        best, least, kept = USUAL_PENALTY, np.inf, []
+        best, least = USUAL_PENALTY, np.inf
+        kept: list[Histogram] = []
+        chosen: list[LinearModel] = []
         for penalty in LOGISTIC_PENALTIES:
             fitted = [
                 self.model(rows, penalty, start)
@@ -315,9 +323,11 @@ class _CrossValidation:
             if loss >= least:
                 break
             best, least, kept = penalty, loss, [histogram for _, histogram in scored]
+            chosen = fitted
         for train, test in zip(trains[tried:], tests[tried:], strict=True):
-            kept.append(self.compare(self.model(train, best), test)[1])
-        return best, kept
+            chosen.append(self.model(train, best))
+            kept.append(self.compare(chosen[-1], test)[1])
+        return best, kept, chosen
 
     def model(
         self, rows: IntArray, penalty: float, start: LinearModel | None = None
@@ -342,6 +352,27 @@ class _CrossValidation:
             sums[0] += np.bincount(place, weights.ravel(), k * width)
             sums[1] += np.bincount(place, (weights * truth).ravel(), k * width)
         return loss, Histogram(*sums.reshape(2, k, width))
+
+
+def held_out_tags(
+    X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = None
+) -> FloatArray:
+    """Return held-out scores minus thresholds, as `fit_tags` judges them; NaN if none was held out.
+
+    A tag is given where this is at least 0. Parameters are those of `fit_tags`.
+    """
+    leads = np.full(Y.shape, np.nan)
+    if len(counts) < _folds_of(len(counts)):
+        return leads
+    with one_blas_thread():
+        cross = _CrossValidation(X, Y, counts, known)
+        _, held_out, models = cross.held_out()
+        rule = best_rule(held_out)
+        for i, (_, test) in enumerate(cross.folds()):
+            others = [other for j, other in enumerate(held_out) if j != i]
+            thresholds = SCORE_EDGES[rule.places(sum(others[1:], others[0]))]
+            leads[test] = models[i].scores(X.select(test)) - thresholds
+    return leads
 
 
 def held_out_log_likelihoods(X: Matrix, Y: Any, known: BoolArray | None = None) -> FloatArray:

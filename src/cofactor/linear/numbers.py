@@ -194,13 +194,10 @@ def _fit_target(
     if len(y) < 2 or np.ptp(y) == 0.0:
         value = unit * mean
         return _constant(words, shares, value, scored), np.full(len(y), value)
-    fits = [
-        fit_ridge(words, y, counts, WORD_PENALTIES),
-        fit_ridge(shares, y, counts, TOPIC_PENALTIES),
-    ]
-    first, held_out = shrink(fits[0].held_out, y, counts)
+    of_words, first, held_out = _fit_words(words, y, counts)
+    fits = [of_words, fit_ridge(shares, y, counts, TOPIC_PENALTIES)]
     residual = y - held_out
-    expected = _expected(residual, y, scored)
+    expected = score_of_numbers(residual, y, scored)
     unexplained = 1.0 if expected is None else 1.0 - expected.value
     topics = TOPIC_MIX * min(unexplained, 1.0)
     mix = np.array([(1 - topics) * first, topics])
@@ -215,6 +212,34 @@ def _fit_target(
         expected,
     )
     return found, unit * held_out
+
+
+def _fit_words(
+    words: Matrix, y: FloatArray, counts: FloatArray
+) -> tuple[RidgeFit, float, FloatArray]:
+    """Return the regression of the view, its weight, and its held-out predictions."""
+    fit = fit_ridge(words, y, counts, WORD_PENALTIES)
+    return fit, *shrink(fit.held_out, y, counts)
+
+
+def held_out_numbers(
+    X: Matrix, totals: FloatArray, Y: FloatArray, counts: FloatArray
+) -> FloatArray:
+    """Return the held-out predictions of `fit_numbers`, without fitting the rest."""
+    out = np.full(Y.shape, np.nan)
+    with one_blas_thread():
+        size = _fit_size(totals, counts).of(totals)[:, None]
+        words = X.beside(WORDS_SIZE * size)
+        for y, predicted in zip(Y.T, out.T, strict=True):
+            rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
+            tested = rows[X.filled_rows[rows]]
+            known = y[rows]
+            unit = float(np.abs(known).max(initial=0.0)) or 1.0
+            told = np.full(len(known), np.average(known, weights=counts[rows]) if len(rows) else 0)
+            if len(known) > 1 and np.ptp(known) > 0:
+                told = unit * _fit_words(words.select(rows), known / unit, counts[rows])[2]
+            predicted[tested] = told[X.filled_rows[rows]]
+    return out
 
 
 def _constant(words: Matrix, shares: Matrix, value: float, counts: FloatArray) -> _TargetFit:
@@ -279,16 +304,16 @@ def mean_score(each: Sequence[ExpectedScore | None]) -> ExpectedScore | None:
     return ExpectedScore(value, low, high, n, "R²", targets)
 
 
-def _expected(residual: FloatArray, y: FloatArray, counts: FloatArray) -> ExpectedScore | None:
+def score_of_numbers(
+    residual: FloatArray, y: FloatArray, counts: FloatArray
+) -> ExpectedScore | None:
     """Return the held-out R² with a 95 % interval from the spread of the squares."""
     if (value := r_squared(residual, y, counts)) is None:
         return None
     e, d = residual**2, (y - counts @ y / counts.sum()) ** 2
     whole, lost = float(counts @ d), 1.0 - value
     error = 1.96 * float(np.sqrt(counts @ (e - lost * d) ** 2)) / whole
-    return ExpectedScore(
-        value, value - error, min(value + error, 1.0), float(counts.sum()), "R²"
-    )
+    return ExpectedScore(value, value - error, min(value + error, 1.0), float(counts.sum()), "R²")
 
 
 # ---- ridge regressions

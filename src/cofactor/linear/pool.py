@@ -257,25 +257,35 @@ def held_out_scores(
     labelled: BoolArray,
     threads: Threads,
     side: FloatArray | None = None,
+    *,
+    exponent: int = 0,
+    confidence: FloatArray | None = None,
+    importance: FloatArray | None = None,
+    every: bool = True,
 ) -> FloatArray:
     """Return scores of the labelled samples by pools that do not know their labels.
 
     Equal samples with equal labels are held out together. Rows of other samples, and of classes
-    with a single label, are NaN. Parameters are those of `fit_pool`.
+    with a single label, are NaN. Parameters are those of `fit_pool`; without ``every``, only those
+    labels are held out that `fit_pool` holds out, and the expected score is that of these rows.
     """
-    found = np.full(shares.shape, np.nan)
     with one_blas_thread():
-        V = choose_view(data, counts, 0).of(data)
+        V = choose_view(data, counts, exponent).of(data)
         samples, labels, distinct = _distinct_samples(
-            V, counts, shares, labelled, threads, side=side
+            V,
+            counts,
+            shares,
+            labelled,
+            threads,
+            confidence=confidence,
+            importance=importance,
+            side=side,
         )
         views = [ViewParts(_rotated(X)[0], labels) for X in samples.matrices]
-        if (weighed := _weigh(views, every=True)) is not None:
-            of_distinct = np.full(labels.shares.shape, np.nan)
-            of_distinct[weighed.out] = weighed.scores
-            lengths = np.diff(np.r_[distinct.starts, len(distinct.order)])
-            found[distinct.order] = np.repeat(of_distinct, lengths, axis=0)
-    return found
+        found = np.full(labels.shares.shape, np.nan)
+        if (weighed := _weigh(views, every=every)) is not None:
+            found[weighed.out] = weighed.scores
+    return distinct.of_each(found, len(shares))
 
 
 class _Samples(NamedTuple):

@@ -125,6 +125,4 @@ def _of_classes(X: Any, labels: TrialLabels, threads: Threads) -> FloatArray:
 
 def _of_tags(X: Any, labels: TrialLabels, threads: Threads) -> FloatArray:
     """Return the held-out log-likelihood of the labels of each document."""
-    return held_out_log_likelihoods(
-        Matrix(sp.csr_array(X), threads), labels.cells, labels.known
-    )
+    return held_out_log_likelihoods(Matrix(sp.csr_array(X), threads), labels.cells, labels.known)

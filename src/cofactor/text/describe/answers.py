@@ -201,10 +201,13 @@ class AnswerColumns:
         for value, (low, high) in zip(predicted, bounds, strict=True):
             ends = [None if math.isnan(end) else end for end in (low, high)]
             if self.whole:
-                value, ends = round(value), [  # the interval must not become narrower
-                    None if end is None else side(end)
-                    for side, end in zip((math.floor, math.ceil), ends, strict=True)
-                ]
+                value, ends = (
+                    round(value),
+                    [  # the interval must not become narrower
+                        None if end is None else side(end)
+                        for side, end in zip((math.floor, math.ceil), ends, strict=True)
+                    ],
+                )
             cells += [value, *ends]
         return cells
 
