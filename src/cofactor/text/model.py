@@ -5,6 +5,7 @@ The methods are short; `fitting`, `streams`, `describe`, `editing` and `labellin
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -181,9 +182,6 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     estimator_ = shown("estimator", "The fitted estimator.")
     vectorizer_ = shown("vectorizer", "The fitted vectorizer.")
-    document_topics_ = shown(
-        "document_topics", "Representations of the documents, of shape (n_documents, n_components)."
-    )
     topic_names_ = shown("topic_names", "Names of the topics.")
     topic_words_ = shown(
         "topic_words", "Columns of the words that describe each topic, best first."
@@ -414,6 +412,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return None if expected is None else expected(abstain)
 
     @property
+    def document_topics_(self) -> np.ndarray:
+        """Representations of the documents, of shape (n_documents, n_components)."""
+        fitted: FittedTopics | None = getattr(self, "_fitted", None)
+        if fitted is None:
+            raise AttributeError("document_topics_ is available only after a fit.")
+        if fitted.document_topics is None:
+            raise ValueError(
+                "This model has forgotten its documents, which this needs; fit it again and keep "
+                "them, or pass the documents."
+            )
+        return fitted.document_topics
+
+    @property
     def document_scores_(self) -> np.ndarray:
         """Scores of the documents in ``document_topics_``; after a batch of a stream they are
         computed when first used."""
@@ -422,7 +433,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             raise AttributeError("document_scores_ is available only after a fit.")
         if fitted.document_scores is not None:
             return fitted.document_scores
-        scores = predictions.scores_of(fitted.estimator, fitted.batch, fitted.document_topics)
+        scores = predictions.scores_of(fitted.estimator, fitted.batch, self.document_topics_)
         if self._fitted is fitted:  # another thread may have brought a newer state
             self._fitted = replace(fitted, document_scores=scores)
         return scores
@@ -1434,6 +1445,26 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         from cofactor.io.models import save
 
         save(self, path, notes=notes)
+
+    def forget_documents(self) -> TopicModel:
+        """Return a copy of the model that keeps nothing of each document of its fit.
+
+        Its predictions are the same, and its size does not depend on the number of documents. What
+        describes these documents one by one is gone: ``documents()`` without an argument,
+        ``document_topics_``, edits, updates and refits.
+
+        Returns
+        -------
+        TopicModel
+
+        Examples
+        --------
+        >>> small = model.forget_documents()
+        >>> small.predict(["my refund"]).tolist()
+        ['billing']
+        """
+        check_is_fitted(self, "estimator_")
+        return copy.copy(self).set_fitted(self.fitted.without_documents())
 
     def report(
         self,

@@ -29,6 +29,7 @@ from cofactor.linear.views import SideView, View
 from cofactor.targets.classes import ClassCoding
 from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
+from cofactor.text.documents import Corpus
 from cofactor.text.editing import Settled
 from cofactor.text.encoders import EncoderRecord
 from cofactor.text.fitted_topics import FittedTopics
@@ -211,7 +212,8 @@ def _take_topics(model: TopicModel) -> dict[str, Any]:
         parameters["encoder"] = None
     if not hasattr(model, "estimator_"):
         return {"parameters": parameters}
-    getattr(model, "document_scores_", None)  # streams compute them at their first use
+    if model.fitted.batch is not None:
+        model.document_scores_  # noqa: B018  (streams compute them at their first use)
     held = _held(model.fitted)
     if not _can_hold(held["vectorizer_"]):
         held["vectorizer_"] = OwnVectorizer.of(held["vectorizer_"])
@@ -363,6 +365,7 @@ _DATACLASSES: dict[str, type] = {
     "GammaNoise": noise.Gamma,
     "OwnVectorizer": OwnVectorizer,
     "EncoderRecord": EncoderRecord,
+    "Corpus": Corpus,
     "Settled": Settled,
 }
 

@@ -151,9 +151,11 @@ def number_decimals(model: Any) -> list[int]:
     that is unknown, of the standard deviation of the fit's predictions.
     """
     head = getattr(model.estimator_, "pooled_head", None)
-    scores = document_scores(model)
-    widths = np.full(scores.shape[1], np.inf) if head is None else np.asarray(head.half_width)
-    widths = np.where(np.isfinite(widths) & (widths > 0), widths, scores.std(axis=0))
+    widths = np.zeros(len(model.target_names_)) if head is None else np.asarray(head.half_width)
+    unknown = ~(np.isfinite(widths) & (widths > 0))
+    if unknown.any():  # a model that forgot its documents shows six decimals
+        kept = model.fitted.forgotten is None
+        widths = np.where(unknown, document_scores(model).std(axis=0) if kept else 0.0, widths)
     return [2 - int(np.floor(np.log10(width))) if width > 0 else 6 for width in widths.tolist()]
 
 

@@ -108,16 +108,44 @@ def tally(
     return list(places), counts
 
 
+class WordCounts(NamedTuple):
+    """Counts of words that add up, so that parts of a corpus can be counted separately."""
+
+    documents_with: Counter[str]
+    occurrences: Counter[str]
+    forms: Counter[str]  # occurrences of each form of words that are cut to their stems
+    documents: int
+
+    def plus(self, other: WordCounts) -> WordCounts:
+        """Return the counts of both corpora together."""
+        counters = zip(self[:3], other[:3], strict=True)
+        return WordCounts(*(_added(*pair) for pair in counters), self.documents + other.documents)
+
+    def frequencies(self, given: Sequence[str] | None = None) -> Frequencies:
+        """Return the frequencies of all words, or of the given ones."""
+        words = sorted(self.occurrences) if given is None else list(given)
+        counts = self.documents_with, self.occurrences
+        df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in counts)
+        return Frequencies(np.array(words, dtype=object), df, tf, self.documents)
+
+
+def _added(one: Counter[str], other: Counter[str]) -> Counter[str]:
+    """Return the sum of two counters; their own `+` is slower."""
+    total = one.copy()
+    total.update(other)
+    return total
+
+
 def count(
     documents: Iterable[str],
     analyze: Callable[[str], Iterable[str]],
     given: Sequence[str] | None = None,
-) -> Frequencies:
+) -> WordCounts:
     """Count all words of documents, or only the given ones, without keeping any document.
 
     Examples
     --------
-    >>> count(["b a b", "b"], str.split)._asdict()["occurrences"]
+    >>> count(["b a b", "b"], str.split).frequencies().occurrences
     array([1, 3])
     """
     present: Counter[str] = Counter()
@@ -130,9 +158,7 @@ def count(
         often.update(found)
         present.update(set(found))
         n += 1
-    words = sorted(often) if given is None else list(given)
-    df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in (present, often))
-    return Frequencies(np.array(words, dtype=object), df, tf, n)
+    return WordCounts(present, often, Counter(), n)
 
 
 def as_number(limit: Any, documents: int) -> float:
@@ -150,9 +176,9 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
 
     Examples
     --------
-    >>> found = count(["a b"] * 4 + ["a"], str.split)
-    >>> rare_limit(found, max_df=1.0), rare_limit(count(["a b", "a c"], str.split), max_df=1.0)
-    (2, 1)
+    >>> found = count(["a b"] * 4 + ["a"], str.split).frequencies()
+    >>> rare_limit(found, max_df=1.0)
+    2
     """
     high = as_number(max_df, found.documents)
     numbers = found.documents_with[found.documents_with <= high]
@@ -171,7 +197,7 @@ def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> 
 
     Examples
     --------
-    >>> found = count(["a b", "a c", "a"], str.split)
+    >>> found = count(["a b", "a c", "a"], str.split).frequencies()
     >>> share_known_to_others(found, np.arange(3), 1)
     0.6
     """
@@ -367,9 +393,19 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         >>> WordVectorizer().fit(["the orbit of the moon", "a moon base"]).words_.tolist()
         ['base', 'moon', 'orbit']
         """
-        given, texts = self._given(), self._read(documents)
+        return self.learn(self.count_words(self._read(documents)))
+
+    def count_words(self, texts: Iterable[str]) -> WordCounts:
+        """Count the words of texts, after `settle` or a fit has determined how they are read."""
         stems = Stems(self.stem_)
-        self._learn(count(texts, self._stemming(stems), given), stems)
+        found = count(texts, self._stemming(stems), self._given())
+        return found._replace(forms=stems.forms)
+
+    def learn(self, counts: WordCounts) -> Self:
+        """Choose the words from their counts."""
+        stems = Stems(self.stem_)
+        stems.forms.update(counts.forms)
+        self._learn(counts.frequencies(self._given()), stems)
         return self
 
     @checks_parameters
@@ -452,11 +488,15 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         else:
             texts = list(texts)
             some = sample(texts)
+        self.settle(some)
+        return texts
+
+    def settle(self, some: list[str]) -> None:
+        """Determine languages, stop words and stems from a sample of the texts."""
         self.languages_ = self._languages(some)
         self.stop_words_ = self._stop_lists(self.languages_)
         self.stem_ = self._letters(self.languages_)
         self.grammatical_: list[str] | None = [] if self._keeps_grammar(some) else None
-        return texts
 
     def _languages(self, texts: list[str]) -> list[str]:
         if self.language is None:
