@@ -70,6 +70,12 @@ def read_documents(documents: Any) -> list[str]:
     return texts
 
 
+def is_in_parts(documents: Any) -> bool:
+    """Return whether documents are a dask collection, or a list of such values."""
+    first = documents[0] if isinstance(documents, list) and documents else documents
+    return hasattr(first, "__dask_graph__")
+
+
 def each_document(documents: Any) -> Iterator[str]:
     """Yield documents one by one, read as by ``read_documents``."""
     if isinstance(documents, str | bytes):

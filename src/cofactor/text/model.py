@@ -28,7 +28,7 @@ from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import document_matrix, document_rows
+from cofactor.text.documents import document_matrix, document_rows, is_in_parts
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
@@ -279,8 +279,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : iterable of str, or WordBlocks
-            Documents, or documents on disk with their labels, as `cofactor blocks` writes them.
+        X : iterable of str, WordBlocks, or dask collection
+            Documents, or documents on disk with their labels, as `cofactor blocks` writes them. A
+            bag or a column of a dask dataframe is fitted on the cluster of the default client; see
+            `cofactor.distributed.fit_texts`.
         y : array-like, optional
             Labels in any form that the estimators accept, with unknown ones marked as described
             there. For several labels per document, pass a set or list for each, None if unknown.
@@ -313,6 +315,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ['billing', 'support']
         """
         fit = fit_with or fit_here
+        if is_in_parts(X):
+            from cofactor.distributed.texts import fit_collection
+
+            return fit_collection(self, X, y)
         if isinstance(X, WordBlocks):
             return self.set_fitted(fit_blocks(self, X, fit=fit))
         warn_of_labels(read_targets(y), self.task, self.n_components)

@@ -115,8 +115,12 @@ class WordCounts(NamedTuple):
 
     def plus(self, other: WordCounts) -> WordCounts:
         """Return the counts of both corpora together."""
-        counters = zip(self[:3], other[:3], strict=True)
-        return WordCounts(*(_added(*pair) for pair in counters), self.documents + other.documents)
+        return WordCounts(
+            _added(self.documents_with, other.documents_with),
+            _added(self.occurrences, other.occurrences),
+            _added(self.forms, other.forms),
+            self.documents + other.documents,
+        )
 
     def frequencies(self, given: Sequence[str] | None = None) -> Frequencies:
         """Return the frequencies of all words, or of the given ones."""
