@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -95,7 +95,7 @@ class SampleFile:
             self.contents = self._open().read()
             self._close()
 
-    def _open(self) -> IO[bytes]:
+    def _open(self) -> io.BufferedReader | io.BytesIO:
         if self.contents is not None:
             return io.BytesIO(self.contents)
         return io.BufferedReader(OpenFile(self.descriptor), CHUNK_BYTES)
