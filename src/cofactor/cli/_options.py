@@ -296,6 +296,12 @@ SHARED = {
         type=click.Choice(["auto", "topics", "classes", "numbers"]),
         default="auto",
     ),
+    "log": option(
+        "--log",
+        "Learn the logarithms of numbers; 'auto' does so if they are positive and skewed.",
+        type=click.Choice(["auto", "yes", "no"]),
+        default="auto",
+    ),
     "seed": option("--seed", "Random seed.", type=SEED, default=0),
     "seed_words": repeated(
         "--seed-words NAME=WORD,WORD",
@@ -609,6 +615,7 @@ class ModelOptions:
     seed_words: dict[str, list[str]] | None
     words: WordOptions
     class_weight: dict[str, float] | str | None
+    log: str
     iterations: int
     jobs: int
 
@@ -629,6 +636,7 @@ class ModelOptions:
             vectorizer=vectorizer,
             max_iter=self.iterations,
             class_weight=self.class_weight,
+            log=self.log,
             n_jobs=self.jobs,
             random_state=self.seed,
             **further,
@@ -636,5 +644,5 @@ class ModelOptions:
 
 
 _SETTINGS = {name: SHARED[name] for name in ("task", "seed", "seed_words")}
-_SETTINGS |= _WORDS | {name: SHARED[name] for name in ("class_weight", "iterations", "jobs")}
+_SETTINGS |= _WORDS | {name: SHARED[name] for name in ("class_weight", "log", "iterations", "jobs")}
 SETTINGS = Group("settings", _SETTINGS, ModelOptions.given)

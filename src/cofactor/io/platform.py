@@ -34,6 +34,9 @@ DESCRIPTORS = (STANDARD_INPUT, "/dev/fd/", "/proc/self/fd/")
 class Posix:
     """Linux and macOS."""
 
+    replaces_open_files = True
+    """Whether a file can be replaced or removed while somebody reads it."""
+
     # ---- files
 
     @contextmanager
@@ -148,6 +151,7 @@ class Windows(Posix):
         Seconds to wait for other programs (virus scanners, indexers) to close a file.
     """
 
+    replaces_open_files = False
     LOCKED_BYTE = 2**31 - 2
     """The byte that is locked; others cannot read it, so it lies behind the end of the file."""
 

@@ -23,6 +23,7 @@ from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.classes import read_targets
+from cofactor.targets.values import LOG_CHOICES
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
@@ -87,6 +88,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Weight of a seed word relative to its occurrences in the documents.
     data_loss, supervision, solver, init, max_iter, tol, priors, head, class_weight, n_jobs
         As in :class:`SSNMFClassifier`. ``class_weight`` applies to classes only.
+    log : {"auto", "yes", "no"}, default="auto"
+        Whether the logarithms of numbers are learned, as in :class:`SSNMFRegressor`. "auto" says so
+        in a warning.
     target_loss : as in :class:`SSNMFClassifier`, optional
         None stands for the estimator's default: "kullback-leibler" for classes, "frobenius" for
         numbers.
@@ -175,6 +179,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "language": [str, Iterable, None],
         "seeds": "no_validation",
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
+        "log": [StrOptions({*LOG_CHOICES})],
     }
 
     _fitted: FittedTopics
@@ -220,6 +225,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         priors: Mapping[str, Any] | None = None,
         head: str = "pooled",
         class_weight: dict[Any, float] | str | None = None,
+        log: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -240,6 +246,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.priors = priors
         self.head = head
         self.class_weight = class_weight
+        self.log = log
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -646,12 +653,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         topics: bool = False,
         top: int = 0,
         abstain: float = 0.0,
+        whole: bool = False,
     ) -> Any:
         """Return a table with prediction, confidence, topic and reason beside its rows.
 
         The columns are those of the command ``cofactor predict``. ``reason`` says why a prediction
         is missing or doubtful: the text has no known word, no label reaches its threshold (then the
-        nearest one is given), or the prediction is less probable than ``abstain``.
+        nearest one is given), or the prediction is less probable than ``abstain``. Numbers have no
+        confidence, but the columns ``low`` and ``high``: nine of ten new values lie between them.
 
         Parameters
         ----------
@@ -668,6 +677,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Number of most probable classes to add, with their probabilities.
         abstain : float, default=0
             Minimum probability of a prediction; ``expected_coverage`` says what to expect.
+        whole : bool, default=False
+            Round predicted numbers to whole numbers.
 
         Returns
         -------
@@ -683,7 +694,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         asked = {"all_classes": all_classes, "topics": topics, "top": top, "abstain": abstain}
-        return annotate(self, X, text, asked)
+        return annotate(self, X, text, {**asked, "whole": whole})
 
     def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
         """Describe the classes: their keywords, and the contribution of each topic.
