@@ -1,4 +1,4 @@
-"""A made-up table of letters to a magazine, for examples: `cofactor demo --table` writes it.
+"""A made-up table of letters to a magazine, for examples; the command `demo` can write it.
 
 The magazine has three desks: space, sport and food, and each desk has two themes. A letter has
 words of one theme, and one of any other, in sentences that all desks share. Nobody wrote these
