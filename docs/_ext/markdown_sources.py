@@ -16,6 +16,8 @@ PAGES = (
     (r"(?:docs/)?reproduction/?", "/reproduction_tables.md"),
     (r"CONTRIBUTING\.md(#[\w-]+)?", r"/contributing.md\1"),
     (r"CHANGELOG\.md", "/changelog.md"),
+    (r"SECURITY\.md", "/security.md"),
+    (r"docs/(\w+)\.md", r"/\1.md"),
 )
 
 
