@@ -161,6 +161,8 @@ def _tested_by_fit(material: Material) -> Tested | None:
     """Return the predictions that the fit made for labels that it held out."""
     estimator, labelled = material.model.estimator_, is_known(material.labels)
     y = training_labels(material, np.flatnonzero(labelled))
+    if material.kind == "classes" and estimator.coding.kind == "soft":
+        y = np.where(labelled[:, None], np.eye(len(material.classes))[material.labels], np.nan)
     head = estimator.pooled_head
     side = None if head is None or head.side is None else material.side
     scores = estimator.held_out_predictions(material.X, y, side=side)
