@@ -163,6 +163,7 @@ def _write(found: Any, output: Path, kind: str) -> None:
         writer = make_writer(file, kind, columns)
         for row in found.table:
             writer.write([row[name] for name in columns])
+        writer.close()
 
 
 def _check_figure(figure: Path | None) -> None:

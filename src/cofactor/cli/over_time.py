@@ -54,6 +54,7 @@ def over_time(
         writer = make_writer(file, kind, found.table.columns)
         for record in found.table.to_records():
             writer.write([_cell(cell, kind) for cell in record.values()])
+        writer.close()
     _tell(found, opened, output, as_json)
 
 
