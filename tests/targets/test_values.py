@@ -227,7 +227,9 @@ def test_a_further_batch_is_read_on_the_same_scale():
 
 @pytest.mark.parametrize("y", [[1.0, -3.0, 2.0], [0.0, 0.0]])
 def test_logarithms_of_negative_numbers_are_refused(y):
-    with pytest.raises(ValueError, match=r"log='yes' needs numbers that are not negative.*log='no'"):
+    with pytest.raises(
+        ValueError, match=r"log='yes' needs numbers that are not negative.*log='no'"
+    ):
         encode_values(y, n_samples=len(y), log="yes")
 
 

@@ -70,9 +70,7 @@ def test_ratings_are_predicted_within_their_ends():
 
 def test_whole_numbers_on_request(prices):
     texts, _ = made(n=20)
-    for row, exact in zip(
-        prices.annotate(texts, whole=True), prices.annotate(texts), strict=True
-    ):
+    for row, exact in zip(prices.annotate(texts, whole=True), prices.annotate(texts), strict=True):
         assert row["prediction"] == round(exact["prediction"])
         assert row["low"] <= exact["low"]
         assert row["high"] >= exact["high"]

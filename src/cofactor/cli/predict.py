@@ -120,9 +120,8 @@ def predict(
         )
     with ExitStack() as after, announce("Predicting"), opened_output(output) as file:
         like = source.path if source.kind == "parquet" else None
-        writer = make_writer(file, kind, copied.columns, added, not keep_formulas, like)
-        counts = _write(writer, opened, source, column, copied, form)
-        writer.close()
+        with make_writer(file, kind, copied.columns, added, not keep_formulas, like) as writer:
+            counts = _write(writer, opened, source, column, copied, form)
         facts = _facts(opened, source, output, column, added, counts)
         if output:  # the manifest takes its place directly after the output
             after.enter_context(delaying_signals())
@@ -445,8 +444,7 @@ def _write_cells(
     added += model.classes if columns["all_classes"] else []
     added += [f"topic {k}" for k in range(answers.shares.shape[1])] if columns["topics"] else []
     predicted = zip(names, *answers.predictions(columns["abstain"] or 0.0), strict=True)
-    with opened_output(output) as file:
-        writer = make_writer(file, kind, ["cell"], added)
+    with opened_output(output) as file, make_writer(file, kind, ["cell"], added) as writer:
         for i, (name, code, confidence) in enumerate(predicted):
             P, S = answers.probabilities[i], answers.shares[i]
             row = [None, None] if code < 0 else [model.classes[code], rounded(confidence)]
@@ -454,7 +452,6 @@ def _write_cells(
             row += map(rounded, P) if columns["all_classes"] else []
             row += map(rounded, S) if columns["topics"] else []
             writer.write([name], row)
-        writer.close()
     return added
 
 

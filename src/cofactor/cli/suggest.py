@@ -160,13 +160,12 @@ class _Rows:
         taken = [*source.columns, *lacking]
         added = [free_name(name, taken) for name in names]
         like = source.path if source.kind == "parquet" else None
-        writer = make_writer(file, kind, source.columns, [*lacking, *added], like=like)
-        for number, said in self.said.items():
-            cells = [self._cell(cell, kind) for cell in said.values()]
-            writer.write(kept[number], [*[None] * len(lacking), *cells])
-        for row in others:
-            writer.write(row, [None] * (len(lacking) + len(added)))
-        writer.close()
+        with make_writer(file, kind, source.columns, [*lacking, *added], like=like) as writer:
+            for number, said in self.said.items():
+                cells = [self._cell(cell, kind) for cell in said.values()]
+                writer.write(kept[number], [*[None] * len(lacking), *cells])
+            for row in others:
+                writer.write(row, [None] * (len(lacking) + len(added)))
 
     def _cell(self, cell: Any, kind: str) -> Any:
         if isinstance(cell, float):

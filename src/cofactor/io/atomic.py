@@ -47,11 +47,12 @@ class DiskFullError(OSError):
 
     def __init__(self, path: Path, needed: int, *, complete: bool) -> None:
         """Tell the size of what was to be written or, unless ``complete``, of what was written."""
-        free = free_space(path)
-        said = f"The disk was full after {_megabytes(needed)}, and {_megabytes(free)} are free"
+        said = f"The disk was full after {_megabytes(needed)} of it"
         if complete:
+            free = free_space(path)
             missing = _megabytes(max(needed - free, 1))
-            said = f"It takes {_megabytes(needed)}, {_megabytes(free)} are free: {missing} missing"
+            said = f"It takes {_megabytes(needed)}, and {_megabytes(free)} are free"
+            said = f"{said}, so {missing} are missing"
         self.sentence = (
             f"There is no room for {at(path)}. {said}; make room, or name another place."
         )
@@ -84,8 +85,6 @@ def telling_of_full_disks(path: Path, size: Callable[[], int], *, complete: bool
     needed = size() if complete else 0
     try:
         yield
-    except DiskFullError:
-        raise
     except OSError as error:
         if not is_full(error):
             raise

@@ -288,8 +288,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         atomic.replacing_folder(path, keep_others=True) as new,
     ):
         for name, data in files.items():
-            with atomic.telling_of_full_disks(path, size, complete=True):
-                atomic.write_flushed(new / name, data)
+            atomic.write_flushed(new / name, data)
 
 
 def _check_place(path: Path) -> None:

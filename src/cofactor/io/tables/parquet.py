@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from cofactor.io.errors import InputError, at
 from cofactor.io.tables.decoding import batches, check_length
+from cofactor.io.tables.table_writer import TableWriter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,13 +87,11 @@ def _characters(column: Any) -> np.ndarray:
 # ---- writing
 
 
-class ParquetWriter:
-    """Writes Parquet in groups of rows; call ``close`` after the last one.
+class ParquetWriter(TableWriter):
+    """Writes Parquet in groups of rows.
 
     The first group decides the types of the columns; those of the file ``like`` keep theirs.
     """
-
-    defused = 0  # nothing runs Parquet
 
     def __init__(
         self, file: IO[bytes], columns: list[str], added: list[str], like: Path | None = None
@@ -153,6 +152,9 @@ class ParquetWriter:
 
     def close(self) -> None:
         """Write the last rows."""
-        if self._rows or self._writer is None:
-            self._flush()
-        self._writer.close()
+        try:
+            if self._rows or self._writer is None:
+                self._flush()
+        finally:
+            if self._writer is not None:
+                self._writer.close()

@@ -17,6 +17,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from cofactor.io.errors import InputError
 from cofactor.io.json_text import to_json
 from cofactor.io.tables.labels import join_labels
+from cofactor.io.tables.table_writer import TableWriter
 
 MAX_ROWS, MAX_COLUMNS, MAX_CHARACTERS = 1_048_576, 16_384, 32_767
 """What a sheet of Excel holds, and a cell of it."""
@@ -64,10 +65,8 @@ _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}
 _WRITTEN = datetime(1980, 1, 1).timetuple()[:6]  # equal tables are equal files
 
 
-class SpreadsheetWriter:
-    """Writes a sheet; call ``close`` after the last row."""
-
-    defused = 0  # texts cannot run
+class SpreadsheetWriter(TableWriter):
+    """Writes a sheet."""
 
     def __init__(self, file: IO[bytes], columns: list[str], added: list[str]) -> None:
         self._columns, self._rows = len(columns), 0

@@ -18,6 +18,7 @@ from cofactor.io.errors import InputError, at
 from cofactor.io.json_text import to_json
 from cofactor.io.tables.parquet import ParquetWriter
 from cofactor.io.tables.spreadsheet_writer import SpreadsheetWriter, as_text
+from cofactor.io.tables.table_writer import TableWriter
 
 FORMULA = re.compile(r"[\t\r]|\s*[=+\-@＝＋－＠]")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
@@ -34,7 +35,7 @@ def is_formula(cell: str) -> bool:
     return bool(FORMULA.match(cell)) and not NUMBER.fullmatch(cell)
 
 
-class SeparatedWriter:
+class SeparatedWriter(TableWriter):
     """Writes CSV or TSV; cells that a spreadsheet would run get an apostrophe in front."""
 
     def __init__(
@@ -60,9 +61,6 @@ class SeparatedWriter:
         self._line.seek(0)
         self._line.truncate()
 
-    def close(self) -> None:
-        """All is written."""
-
     def _cell(self, cell: Any) -> str:
         text = "" if cell is None else cell if isinstance(cell, str) else plain(cell)
         if not (self._defuse and is_formula(text)):
@@ -71,7 +69,7 @@ class SeparatedWriter:
         return "'" + text
 
 
-class JsonLinesWriter:
+class JsonLinesWriter(TableWriter):
     """Writes one JSON object per line."""
 
     defused = 0
@@ -85,16 +83,12 @@ class JsonLinesWriter:
         record |= zip(self._added, added, strict=False)
         self._file.write(to_json(record).encode() + b"\n")
 
-    def close(self) -> None:
-        """All is written."""
-
 
 def plain(cell: Any) -> str:
     """Return a cell that is not a string as text; dicts become JSON, lists are joined."""
     return repr(cell) if isinstance(cell, float) else as_text(cell)
 
 
-TableWriter = SeparatedWriter | JsonLinesWriter | ParquetWriter | SpreadsheetWriter
 KEEPS_LISTS = ("jsonl", "parquet")
 """Formats whose cells can be lists."""
 
@@ -107,7 +101,7 @@ def make_writer(
     defuse: bool = True,
     like: Path | None = None,
 ) -> TableWriter:
-    """Return a writer of the kind csv, tsv, jsonl, parquet or excel; close it after the last row.
+    """Return a writer of the kind csv, tsv, jsonl, parquet or excel, to be used in a with block.
 
     ``added`` names columns at the end; ``like`` is a Parquet file whose columns keep their types.
     """
