@@ -6,7 +6,7 @@ import os
 import pytest
 
 from cofactor import load_model
-from cofactor.io import atomic
+from cofactor.io import platform
 from commands import cofactor, make_rows, write_table
 
 READ = ("--text", "body", "--label", "team")
@@ -17,14 +17,14 @@ def full(monkeypatch):
     """Fill the disk of one folder: files below it cannot be written."""
 
     def fill(folder):
-        flush = atomic._flush
+        flush = platform.HERE.flush
 
         def failing(path):
             if os.path.abspath(path).startswith(f"{folder}{os.sep}"):
                 raise OSError(errno.ENOSPC, "No space left on device")
             flush(path)
 
-        monkeypatch.setattr(atomic, "_flush", failing)
+        monkeypatch.setattr(platform.HERE, "flush", failing)
 
     return fill
 

@@ -20,6 +20,7 @@ import click
 
 from cofactor.cli._command import BadInput
 from cofactor.io.errors import at, similar_path
+from cofactor.io.platform import STANDARD_INPUT
 from cofactor.io.tables.labels import (
     LabelColumns,
     Relabels,
@@ -28,8 +29,6 @@ from cofactor.io.tables.labels import (
     read_relabels,
 )
 
-STANDARD_INPUT = "/dev/stdin"
-"""The path of what users call -."""
 PERIODS = ("day", "week", "month", "quarter", "year")
 
 # ---- types of values
@@ -39,7 +38,8 @@ class _ExistingPath(click.Path):
     """A path that must exist; "-" is standard input. Errors suggest a path of a similar name."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        value = STANDARD_INPUT if value == "-" else value
+        if value == "-":
+            return self.coerce_path_result(STANDARD_INPUT)
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:

@@ -421,7 +421,6 @@ def tell_language(vectorizer: Any, names: list[str]) -> None:
 
 def on_languages(names: list[str]) -> list[str]:
     """Return sentences about the languages of texts: what is done, and what will not work well."""
-    from cofactor.text.vectorizer.analyzer import STEM_LETTERS
     from cofactor.text.vectorizer.languages import FEW_ENDINGS, WITHOUT_SPACES, grammatical_words
 
     if not names:
@@ -432,8 +431,8 @@ def on_languages(names: list[str]) -> list[str]:
     if len(names) > 1:
         listed = f"{', '.join(names[:-1])} and {names[-1]}".title().replace(" And ", " and ")
         return [
-            f"{listed} texts: the grammatical words of each language are left out (--language none "
-            "keeps them).",
+            f"{listed} texts: each text is read by the rules of its language. Grammatical words "
+            "are left out (--language none keeps them).",
             "With several languages, topics often follow the languages; if that is not what you "
             "want, fit each language on its own.",
         ]
@@ -442,11 +441,7 @@ def on_languages(names: list[str]) -> list[str]:
         "left out (--language none keeps them)."
     )
     if names[0] not in FEW_ENDINGS:
-        return [
-            first,
-            f"Words that agree in their first {STEM_LETTERS} letters count as one (--stem none "
-            "keeps them apart).",
-        ]
+        return [first, "The forms of a word count as one (--stem none keeps them apart)."]
     pairs = ["Pairs of neighbouring letters count as words."]
     return [first, *(pairs if names[0] in WITHOUT_SPACES else [])]
 

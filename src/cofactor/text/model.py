@@ -5,6 +5,7 @@ The methods are short; `fitting`, `streams`, `describe`, `editing` and `labellin
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -28,7 +29,7 @@ from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import document_matrix, document_rows
+from cofactor.text.documents import document_matrix, document_rows, is_in_parts
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
@@ -186,9 +187,6 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     estimator_ = shown("estimator", "The fitted estimator.")
     vectorizer_ = shown("vectorizer", "The fitted vectorizer.")
-    document_topics_ = shown(
-        "document_topics", "Representations of the documents, of shape (n_documents, n_components)."
-    )
     topic_names_ = shown("topic_names", "Names of the topics.")
     topic_words_ = shown(
         "topic_words", "Columns of the words that describe each topic, best first."
@@ -288,8 +286,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : iterable of str, or WordBlocks
-            Documents, or documents on disk with their labels, as `cofactor blocks` writes them.
+        X : iterable of str, WordBlocks, or dask collection
+            Documents, or documents on disk with their labels, as `cofactor blocks` writes them. A
+            bag or a column of a dask dataframe is fitted on the cluster of the default client; see
+            `cofactor.distributed.fit_texts`.
         y : array-like, optional
             Labels in any form that the estimators accept, with unknown ones marked as described
             there. For several labels per document, pass a set or list for each, None if unknown.
@@ -322,6 +322,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ['billing', 'support']
         """
         fit = fit_with or fit_here
+        if is_in_parts(X):
+            from cofactor.distributed.texts import fit_collection
+
+            return fit_collection(self, X, y)
         if isinstance(X, WordBlocks):
             return self.set_fitted(fit_blocks(self, X, fit=fit))
         warn_of_labels(read_targets(y), self.task, self.n_components)
@@ -424,6 +428,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return None if expected is None else expected(abstain)
 
     @property
+    def document_topics_(self) -> np.ndarray:
+        """Representations of the documents, of shape (n_documents, n_components)."""
+        fitted: FittedTopics | None = getattr(self, "_fitted", None)
+        if fitted is None:
+            raise AttributeError("document_topics_ is available only after a fit.")
+        if fitted.document_topics is None:
+            raise ValueError(
+                "This model has forgotten its documents, which this needs; fit it again and keep "
+                "them, or pass the documents."
+            )
+        return fitted.document_topics
+
+    @property
     def document_scores_(self) -> np.ndarray:
         """Scores of the documents in ``document_topics_``; after a batch of a stream they are
         computed when first used."""
@@ -432,7 +449,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             raise AttributeError("document_scores_ is available only after a fit.")
         if fitted.document_scores is not None:
             return fitted.document_scores
-        scores = predictions.scores_of(fitted.estimator, fitted.batch, fitted.document_topics)
+        scores = predictions.scores_of(fitted.estimator, fitted.batch, self.document_topics_)
         if self._fitted is fitted:  # another thread may have brought a newer state
             self._fitted = replace(fitted, document_scores=scores)
         return scores
@@ -1448,6 +1465,26 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         from cofactor.io.models import save
 
         save(self, path, notes=notes)
+
+    def forget_documents(self) -> TopicModel:
+        """Return a copy of the model that keeps nothing of each document of its fit.
+
+        Its predictions are the same, and its size does not depend on the number of documents. What
+        describes these documents one by one is gone: ``documents()`` without an argument,
+        ``document_topics_``, edits, updates and refits.
+
+        Returns
+        -------
+        TopicModel
+
+        Examples
+        --------
+        >>> small = model.forget_documents()
+        >>> small.predict(["my refund"]).tolist()
+        ['billing']
+        """
+        check_is_fitted(self, "estimator_")
+        return copy.copy(self).set_fitted(self.fitted.without_documents())
 
     def report(
         self,

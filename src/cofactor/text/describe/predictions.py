@@ -164,9 +164,12 @@ def number_decimals(model: Any) -> list[int | None]:
     learned as logarithms: three digits mean something there, whatever the size of the number.
     """
     head = getattr(model.estimator_, "pooled_head", None)
-    scores, logs = document_scores(model), model.estimator_.coding.logs.tolist()
-    widths = np.full(scores.shape[1], np.inf) if head is None else np.asarray(head.half_width)
-    widths = np.where(np.isfinite(widths) & (widths > 0), widths, scores.std(axis=0))
+    logs = model.estimator_.coding.logs.tolist()
+    widths = np.zeros(len(logs)) if head is None else np.asarray(head.half_width)
+    unknown = ~(np.isfinite(widths) & (widths > 0))
+    if unknown.any():  # a model that forgot its documents shows six decimals
+        kept = model.fitted.forgotten is None
+        widths = np.where(unknown, document_scores(model).std(axis=0) if kept else 0.0, widths)
     found = [2 - int(np.floor(np.log10(width))) if width > 0 else 6 for width in widths.tolist()]
     return [None if log else places for log, places in zip(logs, found, strict=True)]
 
