@@ -360,6 +360,7 @@ SHARED = {
         "--layer NAME", "Layer of an .h5ad file that holds the raw counts.  [default: X]"
     ),
     "data": option("--data", "Table of the documents.  [default: the one of the fit]", type=TABLE),
+    "force": option("--force", "Replace an output that exists.", is_flag=True),
     "as_json": option("--json as_json", "Print the result as JSON.", is_flag=True),
 }
 """The options by the names of their parameters."""
