@@ -6,7 +6,7 @@ from app_corpus import TEXTS, TRUTH, answer, make_classes
 def test_the_table_has_labels_of_its_own(start):
     given = [(TRUTH[i],) if i < 6 else () for i in range(60)]
     session = start(given)
-    assert session.reviewed.classes == ["food", "space", "sport"]
+    assert session.class_names == ["food", "space", "sport"]
     assert session.table.label_of(0, session.reviewed) == (("space",), "table")
     assert not {row.document for row in session.now.queue} & set(range(6))
     session.decide("label", "me", 0, labels=[])  # none of these
@@ -23,6 +23,7 @@ def test_the_table_has_labels_of_its_own(start):
         "skipped": 1,
         "flagged": 0,
         "elsewhere": 0,
+        "open": 54,
         "classes": {"food": 2, "cosmos": 1, "sport": 2},
     }
 

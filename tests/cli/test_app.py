@@ -47,7 +47,7 @@ def test_a_model_is_made_and_continued(table, sessions):
     assert "Stopped. The model is in posts-model." in said  # nothing was decided
     first = sessions[0]
     assert first.folder.name == "posts-model"
-    assert first.reviewed.classes == ["food", "space", "sport"]
+    assert first.class_names == ["food", "space", "sport"]
     assert first.table.label_column == "team"
     manifest = json.loads((table.parent / "posts-model" / "manifest.json").read_text("utf-8"))
     assert manifest["notes"]["input"]["path"] == "../posts.csv"
@@ -84,7 +84,7 @@ def test_the_token_is_not_on_the_command_line_of_the_browser(table, sessions, mo
 def test_a_table_without_labels_gets_a_column(table, sessions):
     run(table, "--text", "body", "--label", "subject", "--model", "m", "-k", "3")
     assert sessions[0].table.label_column == "subject"
-    assert sessions[0].reviewed.classes == []
+    assert sessions[0].class_names == []
     run(table, "--text", "body", "--model", "m2", "-k", "3", "--several")
     assert (sessions[1].table.label_column, sessions[1].table.several) == ("label", True)
 
@@ -93,7 +93,7 @@ def test_numbers_are_classes_here(tmp_path, sessions):
     rows = [[i, body, str(int(i) % 3)] for i, body, _ in make_rows(30)]
     table = write_table(tmp_path / "stars.csv", rows)
     run(table, "--text", "body", "--label", "team", "-k", "3", "--model", tmp_path / "m")
-    assert sessions[0].reviewed.classes == ["0", "1", "2"]
+    assert sessions[0].class_names == ["0", "1", "2"]
     assert list(sessions[0].now.model.target_names_) == ["0", "1", "2"]
 
 

@@ -1,4 +1,4 @@
-"""The texts of a table with their labels, and the queue in which they are labelled."""
+"""The texts of a table with their labels, and which text a tab shows next."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,10 @@ from cofactor.text.labelling.suggestions import RANDOM, RANDOM_PART
 
 FROM_TABLE, FROM_REVIEW = "table", "reviewed"
 """Sources of labels; predictions are never labels."""
-BY_HAND = "chosen by hand"
+BY_HAND, REST = "chosen by hand", "next in the table"
+"""Reasons for showing a document, beside those of `TopicModel.to_label`."""
+HOLD = timedelta(minutes=10)
+"""A text that a tab shows is not given to other tabs for so long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +87,9 @@ class TextTable:
         self, place: int, reviewed: Reviewed, key: str | None = None
     ) -> tuple[tuple[str, ...] | None, str | None]:
         """Return the labels of one document and their source."""
-        review = reviewed.reviews.get(self.keys[place] if key is None else key)
-        if review is not None and review.labels is not None:
-            return review.labels, FROM_REVIEW
+        labels = reviewed.labels_of(self.keys[place] if key is None else key)
+        if labels is not None:
+            return labels, FROM_REVIEW
         if given := self.given[place]:
             return tuple(dict.fromkeys(map(reviewed.current_name, given))), FROM_TABLE
         return None, None
@@ -109,29 +113,32 @@ def each_key(texts: Iterable[str]) -> Iterator[str]:
         seen[digest] += 1
 
 
-class TextQueue:
-    """Hands out documents so that no two tabs show the same one, and remembers why each was shown.
+def choose_text(
+    table: TextTable, reviewed: Reviewed, queue: Iterable[Any], tab: str, now: datetime
+) -> tuple[int, str] | None:
+    """Return the document that a tab shows next, and why; None if there is none.
 
-    The rows come from `TopicModel.to_label`.
+    It is the document that the tab shows already; or the first of the queue (rows of
+    `TopicModel.to_label`), or else of the table, that no other tab has shown recently.
     """
+    own = reviewed.shown.get(tab)
+    held = {
+        one.document
+        for other, one in reviewed.shown.items()
+        if other != tab and now - one.since < HOLD
+    }
 
-    def __init__(self) -> None:
-        self._shown: dict[str, int] = {}  # the document in each tab
-        self._reasons: dict[int, str] = {}
+    def is_free(place: int) -> bool:
+        key = table.keys[place]
+        return key not in reviewed.reviews and key not in held
 
-    def take(self, tab: str, rows: Iterable[Any], leave: int | None) -> int | None:
-        """Return the first document that no other tab shows and that is not ``leave``."""
-        taken = {place for other, place in self._shown.items() if other != tab}
-        for row in rows:
-            if row.document not in taken and row.document != leave:
-                self._shown[tab], self._reasons[row.document] = row.document, row.reason
-                return int(row.document)
-        return None
-
-    def reason(self, place: int, rows: Iterable[Any]) -> str:
-        """Return why a document was or will be shown."""
-        waiting = (row.reason for row in rows if row.document == place)
-        return self._reasons.get(place) or next(waiting, BY_HAND)
+    if own is not None and own.document in table.places and is_free(table.places[own.document]):
+        return table.places[own.document], own.reason
+    for row in queue:
+        if is_free(row.document):
+            return int(row.document), row.reason
+    rest = (p for p, given in enumerate(table.given) if not given and is_free(p))
+    return next(((place, REST) for place in rest), None)
 
 
 def mixed(rows: list[Any], reviewed: int) -> list[Any]:
