@@ -7,6 +7,7 @@ request waits for another one.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
 import json
@@ -27,6 +28,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cofactor.app.exports import Download, code, report, table_csv, table_jsonl
 from cofactor.app.page_data import elsewhere, find_documents, lacking, show_document, state, topics
@@ -38,6 +40,8 @@ from cofactor.io.json_text import to_json
 
 MAX_LABELLED_AT_ONCE = 1000
 FIRST_PORT, TRIED_PORTS = 8765, 20
+REQUEST_SECONDS = 10.0
+"""Time in which the head of a request must arrive."""
 SWITCH_SECONDS = 0.001
 """Time after which a fit yields to an answer, which passes through several threads."""
 MEDIA_TYPES = {
@@ -423,6 +427,7 @@ def serve(
         server_header=False,
         date_header=False,
         lifespan="off",
+        http=_ImpatientProtocol,
         timeout_graceful_shutdown=2,
     )
     server = _Server(config, lambda: ready(address(host, port, keys)))
@@ -435,6 +440,36 @@ def serve(
         session.close()
         sys.setswitchinterval(usual)
         gc.unfreeze()
+
+
+class _ImpatientProtocol(H11Protocol):
+    """A connection that is closed if no whole request begins within some seconds."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._stop()
+
+    def _watch(self) -> None:
+        """Start the clock when a request is awaited; stop it when one has begun."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class _Server(uvicorn.Server):

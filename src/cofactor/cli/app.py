@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shlex
 import tempfile
+import time
 import webbrowser
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from cofactor.app.text_queue import TextTable
 
 LOOPBACK = "127.0.0.1"
+DOOR_SECONDS = 60.0
 
 
 @click.command(cls=Command)
@@ -147,12 +150,21 @@ def _door(folder: Path) -> Iterator[Path]:
     read the token in the list of processes.
     """
     prefix = f"{folder.name}-open-"
+    _remove_old_doors(folder.absolute().parent, prefix)
     number, name = tempfile.mkstemp(".html", prefix, folder.absolute().parent)
     os.close(number)
     try:
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def _remove_old_doors(place: Path, prefix: str) -> None:
+    """Remove files that killed runs left; a browser has read one within a minute."""
+    for left in place.glob(f"{glob.escape(prefix)}????????.html"):
+        with suppress(OSError):
+            if time.time() - left.lstat().st_mtime > DOOR_SECONDS:
+                left.unlink()
 
 
 def _ready(address: str, door: Path | None, as_json: bool) -> None:

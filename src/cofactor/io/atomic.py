@@ -189,7 +189,8 @@ def _flush(path: str | Path) -> None:
 def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]:
     """Make an empty folder that takes the place of ``path`` when the block ends well.
 
-    At any time ``path`` is the old folder or the new one. With ``keep_others``, files of the old
+    At any time ``path`` is the old folder or the new one, and the new one has the permissions of
+    the old one. With ``keep_others``, files of the old
     folder whose names the new one does not have move to the new one; otherwise they are removed.
     """
     path = Path(os.path.abspath(path))
@@ -199,7 +200,7 @@ def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]
     try:
         yield new
         names = set(os.listdir(new)) if keep_others else None
-        new.chmod(0o777 & ~_umask())
+        new.chmod(stat.S_IMODE(path.stat().st_mode) if path.is_dir() else 0o777 & ~_umask())
         _flush(new)
         WRITES.count += 1
         _exchange(new, path, names)

@@ -61,11 +61,13 @@ _WRITTEN_LETTER = re.compile(
     "|."
 )
 _ARTICLE = re.compile("^(?:و?(?:ال|بال|كال|فال|لل)(?=..)|و(?=...))")  # leaves at least two letters
-_find_words = re.compile(WORD_PATTERN).findall
+_WORD = re.compile(WORD_PATTERN)
+_find_words = _WORD.findall
 # ASCII characters that separate words
 _PUNCTUATION_TO_SPACES = {ord(sign): " " for sign in set(string.punctuation) - {"'", "_"}}
 
 Analyzer = Callable[[str], list[str]]
+Place = tuple[int, int]  # the start and the end of characters in a text
 StopLists = Mapping[str, Iterable[str]]
 
 
@@ -113,6 +115,22 @@ def has_overlong_word(text: str) -> bool:
     return any(len(word) > MAX_WORD_LENGTH for word in words)
 
 
+def find_places(text: str) -> tuple[list[Place], list[list[Place]]]:
+    """Return where the words of a text stand, and the letters of each unspaced run.
+
+    Examples
+    --------
+    >>> find_places("Ok! 天气")
+    ([(0, 2)], [[(4, 5), (5, 6)]])
+    """
+    text = text.replace("’", "'")
+    runs = [found.span() for found in _RUN.finditer(text)]
+    rest = _RUN.sub(lambda found: " " * len(found[0]), text) if runs else text
+    words = [found.span() for found in _WORD.finditer(rest)]
+    letters = [[found.span() for found in _WRITTEN_LETTER.finditer(text, *run)] for run in runs]
+    return words, letters
+
+
 def is_unspaced(token: str) -> bool:
     """Return whether a token is in a script without spaces."""
     return _RUN.match(token) is not None
@@ -137,7 +155,7 @@ def make_analyzer(
     tokens: str = "words",
     cleaned: bool = False,
     grammar: bool = False,
-) -> Analyzer:
+) -> WordAnalyzer:
     """Return a function from a text to its words, without stop words, and their n-grams.
 
     Parameters
@@ -170,7 +188,7 @@ def make_analyzer(
     every = _TokenCache(set(), TOKENS[tokens]) if grammar else None
     join = {"words": _ngrams, "auto": _spaced_ngrams, "characters": _inside}[tokens]
     grams = None if (longest == 1 and tokens != "characters") else partial(join, shortest, longest)
-    return partial(_analyze, caches, grams, clean if cleaned else None, every)
+    return WordAnalyzer(caches, grams, cleaned, every)
 
 
 def grammatical(stop_words: StopLists, words: Iterable[str]) -> list[str]:
@@ -184,22 +202,43 @@ def _caches(stop_words: Iterable[str] | StopLists, tokens: str) -> list[_TokenCa
     return [_TokenCache({tidy(word) for word in one}, TOKENS[tokens]) for one in lists or [()]]
 
 
-def _analyze(
-    caches: list[_TokenCache],
-    grams: Callable[[list[str]], list[str]] | None,
-    clean_text: Callable[[str], str] | None,
-    every: _TokenCache | None,
-    text: str,
-) -> list[str]:
-    text = tidy(text if clean_text is None else clean_text(text))
-    pieces = (text.translate(_PUNCTUATION_TO_SPACES) if text.isascii() else text).split()
-    readings = [list(chain.from_iterable(map(cache.__getitem__, pieces))) for cache in caches]
-    best = min(range(len(caches)), key=lambda i: len(readings[i]))
-    words = readings[best] if grams is None else grams(readings[best])
-    if every is None:
-        return words
-    found = chain.from_iterable(map(every.__getitem__, pieces))
-    return [*words, *filter(caches[best].leaves_out, found)]
+class WordAnalyzer:
+    """Splits a text into its words; made by `make_analyzer`."""
+
+    def __init__(
+        self,
+        caches: list[_TokenCache],
+        grams: Callable[[list[str]], list[str]] | None,
+        cleaned: bool,
+        every: _TokenCache | None,
+    ) -> None:
+        self._caches, self._grams, self._cleaned, self._every = caches, grams, cleaned, every
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the words of a text and their n-grams; grammatical words, if kept, come last."""
+        pieces = self._pieces(text)
+        cache, words = self._best_reading(pieces)
+        words = words if self._grams is None else self._grams(words)
+        if self._every is None:
+            return words
+        found = chain.from_iterable(map(self._every.__getitem__, pieces))
+        return [*words, *filter(cache.leaves_out, found)]
+
+    def stop_list(self, text: str) -> Callable[[str], bool]:
+        """Return the function that tells which words are stop words in this text."""
+        return self._best_reading(self._pieces(text))[0].leaves_out
+
+    def _pieces(self, text: str) -> list[str]:
+        text = tidy(clean(text) if self._cleaned else text)
+        return (text.translate(_PUNCTUATION_TO_SPACES) if text.isascii() else text).split()
+
+    def _best_reading(self, pieces: list[str]) -> tuple[_TokenCache, list[str]]:
+        """Return the stop list that drops most words, and the words that it leaves."""
+        found = [
+            list(chain.from_iterable(map(cache.__getitem__, pieces))) for cache in self._caches
+        ]
+        best = min(range(len(found)), key=lambda i: len(found[i]))
+        return self._caches[best], found[best]
 
 
 class _TokenCache(dict[str, tuple[str, ...]]):

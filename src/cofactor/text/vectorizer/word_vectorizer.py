@@ -30,10 +30,12 @@ from cofactor.text.vectorizer.analyzer import (
     TOKENS,
     Analyzer,
     Stems,
+    WordAnalyzer,
     grammatical,
     make_analyzer,
     tidy,
 )
+from cofactor.text.vectorizer.cleaning import normalise
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
@@ -661,11 +663,49 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             return self._analyzer()
         return partial(_named, self._analyzer(), {stems[word]: word for word in self.words_}, stems)
 
+    def build_namer(self, text: str) -> Callable[[str], list[str]]:
+        """Return the function that names a word of a text, or an n-gram, as ``words_`` does.
+
+        The name of a form is its word in ``words_``, or the form itself if the word is not known.
+        Words that are left out of this text have no name; with ``tokens="characters"``, a word has
+        the names of its sequences.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        callable
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer(stem=4).fit(["the moons of the moon", "a moon base"])
+        >>> name = vectorizer.build_namer("The moonlight and the moon!")
+        >>> name("Moonlight"), name("the")
+        (['moon'], [])
+        """
+        analyzer, analyze = self._analyzer(), self.build_analyzer()
+        is_left_out = analyzer.stop_list(text)
+        stems = Stems(self._fitted_stem)
+        names = {stems[word]: word for word in self.words_}
+
+        def name(word: str) -> list[str]:
+            if self.tokens == "characters":
+                return analyze(word)
+            word = tidy(normalise("NFKC", word) if self.clean else word)
+            if is_left_out(word) and not self.keeps_grammar:
+                return []
+            return [names.get(stems[word], word)]
+
+        return name
+
     @property
     def _fitted_stem(self) -> int | None:
         return getattr(self, "stem_", None)  # vectorizers of cofactor 0.1 have none
 
-    def _analyzer(self) -> Analyzer:
+    def _analyzer(self) -> WordAnalyzer:
         lists = getattr(self, "stop_words_", None)
         if lists is None:  # not fitted, or fitted by cofactor 0.1
             lists = self._stop_lists(self._languages([]))
