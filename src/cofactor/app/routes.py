@@ -103,12 +103,6 @@ def undo(session: Session, tab: str, number: int = -1) -> dict[str, Any]:
     return {**state(session), **undone, "document": place}
 
 
-def release(session: Session, tab: str) -> dict[str, Any]:
-    """Let other tabs have the document of a tab that is being closed."""
-    session.release(tab)
-    return {}
-
-
 def make_class(session: Session, tab: str, name: str) -> dict[str, Any]:
     """Create a class."""
     session.make_class(tab, name)
@@ -225,7 +219,6 @@ CHANGES: dict[str, Callable[..., Any]] = {
     "rename-class": rename_class,
     "delete-class": delete_class,
     "describe-class": describe_class,
-    "release": release,
     "restore-log": restore_log,
     "forget-copy": forget_copy,
     "take-over": take_over,

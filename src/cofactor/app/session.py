@@ -381,11 +381,6 @@ class Session:
             self._heard(self.log.append(file, line, durable=False))
             return place
 
-    def release(self, by: str) -> None:
-        """Let other tabs have the document that a tab shows."""
-        if by in self.reviewed.shown:
-            self._add(SHOWN, by)
-
     @property
     def exhausted(self) -> bool:
         """Whether no document is left to label."""
