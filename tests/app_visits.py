@@ -66,8 +66,8 @@ class Visit:
         for name in names:
             self.send("make-class", tab="t", name=name)
         self.page.wait_for_function(
-            "names => names.every((name) => [...document.querySelectorAll('.class .name')]"
-            ".some((one) => one.textContent === name))",
+            "names => names.every((name) => [...document.querySelectorAll('.class')]"
+            ".some((one) => one.title === name))",
             arg=names,
         )
         self.page.evaluate("document.activeElement.blur()")  # the field for the first class

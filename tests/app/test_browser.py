@@ -94,7 +94,7 @@ def test_the_core_loop_by_keys(browser, table, tmp_path):
         visit.settled()
         visit.show("progress", ".figure")
         expected = page.locator(".figure", has_text="Expected").inner_text()
-        assert re.search(r"after 20 random checks; \d so far", expected)
+        assert re.search(r"after 20 random checks; \d+ so far", expected)
         visit.show("save", "pre")
         with page.expect_download() as download:
             page.click("text=CSV")

@@ -1,4 +1,4 @@
-"""Every click and key in a real browser does what it says, once: with many classes, on any screen."""
+"""Every click and key in a real browser does what it says, once, also with many classes."""
 
 import re
 
@@ -304,7 +304,7 @@ def test_a_deleted_log_is_noticed_and_comes_back(browser, table):
         visit.page.wait_for_selector(".notice:has-text('was deleted')")
         visit.page.locator(".notice button", has_text="Write").click()
         visit.page.wait_for_selector(".notice", state="detached")
-        assert log.read_bytes().count(b'"kind":"label"') == 4
+        assert log.read_bytes().count(b'"kind": "label"') == 4
         visit.close()
     log.unlink()  # while it does not
     with running(table, "--every", "2") as address:
@@ -312,6 +312,7 @@ def test_a_deleted_log_is_noticed_and_comes_back(browser, table):
         visit.page.wait_for_selector(".notice:has-text('lacks 7 decisions')")
         visit.says("0 labels")
         visit.page.locator(".notice button", has_text="Look").click()
+        visit.page.wait_for_selector("#found tr")
         assert visit.page.locator("#found tr").count() == 4
         visit.press("Escape")
         visit.page.locator(".notice button", has_text="Take").click()
@@ -333,7 +334,13 @@ def test_what_decides_is_on_the_screen(browser, tmp_path, width, height):
         visit.decide("2")
         for name in (".class", "[data-key=accept]"):
             box = page.locator(name).first.bounding_box()
-            assert 0 <= box["y"] and box["y"] + box["height"] <= height + 1, name
+            assert box["y"] >= 0, name
+            assert box["y"] + box["height"] <= height + 1, name
+            middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+            assert page.evaluate(
+                "([x, y, name]) => document.elementFromPoint(x, y).closest(name) !== null",
+                [*middle, name],
+            )
         for screen in ("label", "classes", "topics", "documents", "progress", "save"):
             page.goto(f"{visit.address}#{screen}")
             page.wait_for_selector("#screen *")

@@ -164,7 +164,8 @@ function showClasses() {
   const shares = new Map((doc?.probabilities ?? []).map((one) => [one.label, one.probability]));
   const hints = new Set(suggested(doc) ?? []);
   const numbers = new Map(keyed().map((one, place) => [one, place + 1]));
-  refill(parts.classes, sections.map((section) => make("section", { class: "class-group" },
+  parts.classes.classList.toggle("few", sections.length === 1);
+  refill(parts.classes, sections.filter((section) => section.names.length).map((section) => make("section", { class: "class-group" },
     section.head && make("h3", {}, own(section.head)),
     make("ul", {}, section.names.map((one) => make("li", {}, classButton(one, section.group, numbers.get(one), shares.get(one), hints.has(one))))))));
 }
@@ -185,7 +186,7 @@ function showActions() {
   refill(parts.actions,
     state?.several && action("Confirm", "enter", confirm, { class: "confirm" }),
     action(hint?.length ? make("span", { class: "accept" }, "Accept ", own(hint.join(", "))) : "Accept", "a", accept, { class: state?.several ? null : "confirm", "data-key": "accept", disabled: hint === null }),
-    action("None of these", "x", () => decide([])), action("Skip", "space", skip), action("Flag", "f", flag), action("Undo", "⌫", undo));
+    action("None", "x", () => decide([]), { title: "None of these classes" }), action("Skip", "␣", skip), action("Flag", "f", flag), action("Undo", "⌫", undo));
 }
 
 // Typing narrows the classes down; Enter takes the marked one.
