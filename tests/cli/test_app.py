@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import os
 import socket
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -79,6 +80,19 @@ def test_the_token_is_not_on_the_command_line_of_the_browser(table, sessions, mo
         assert door.name.startswith("posts-model-open-")
         assert (mode, page.count("url=http://address")) == (0o600, 1)
         assert not door.exists()
+
+
+def test_doors_of_killed_runs_are_removed(table, sessions, monkeypatch):
+    old, new, other = (
+        table.parent / f"posts-model-open-{name}.html" for name in ("aaaaaaaa", "bbbbbbbb", "notes")
+    )
+    for path in (old, new, other):
+        path.write_text("x")
+        if path != new:
+            os.utime(path, (0, 0))
+    monkeypatch.setattr("webbrowser.open", lambda address: True)
+    cofactor("app", table, "--text", "body", "-k", "3", "--port", "0")
+    assert [path.exists() for path in (old, new, other)] == [False, True, True]
 
 
 def test_a_table_without_labels_gets_a_column(table, sessions):
