@@ -105,14 +105,14 @@ def analyse(texts: Texts, by: str, seed: int, options: argparse.Namespace) -> li
             _answer(session, place, texts.truth[place])
             if labels % LABELS_PER_REFIT == 0:
                 now = session.now.model
-                found.append(Point(labels, texts.accuracy(now), len(session.reviewed.classes)))
+                found.append(Point(labels, texts.accuracy(now), len(session.class_names)))
         session.close()
     return found
 
 
 def _answer(session: Session, place: int, label: str) -> None:
     """Label a text, and wait for the fit that may follow."""
-    if label not in session.reviewed.classes:
+    if label not in session.class_names:
         session.make_class("analyst", label)
     session.decide("label", "analyst", place, labels=[label])
     session.refitter.wait()

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from app_corpus import TEXTS, TRUTH, answer, make_classes
-from cofactor.app.text_queue import HOLD, choose_text
+from cofactor.app.text_queue import HOLD, free_texts
 
 
 def test_the_table_has_labels_of_its_own(start):
@@ -60,8 +60,8 @@ def test_many_tabs_and_processes_never_wait_and_never_share_a_text(start):
     shown = [[one, other][i % 2].next(f"tab {i}") for i in range(60)]
     assert sorted(shown) == list(range(60))  # the queue has only 40
     assert one.next("one more") is None
-    later = datetime.now(UTC) + HOLD
-    assert choose_text(one.table, one.reviewed, one.now.queue, "one more", later) is not None
+    is_free = free_texts(one.table, one.reviewed, "one more", datetime.now(UTC) + HOLD)
+    assert all(map(is_free, range(60)))  # some minutes later they are free again
     one.make_class("tab 0", "a")
     one.decide("label", "tab 0", shown[0], labels=["a"])
     assert other.next("one more") is None  # what is labelled does not come again

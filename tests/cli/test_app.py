@@ -103,6 +103,15 @@ def test_a_table_without_labels_gets_a_column(table, sessions):
     assert (sessions[1].table.label_column, sessions[1].table.several) == ("label", True)
 
 
+def test_classes_and_people_are_named_at_the_start(table, sessions):
+    options = ["--classes", "billing,sport: goals and leagues", "--annotator", "Ada"]
+    run(table, "--text", "body", "--model", "m", "-k", "3", *options, "--overlap", "0.1")
+    assert sessions[0].class_names == ["billing", "sport"]
+    assert (sessions[0].annotator, sessions[0].overlap) == ("Ada", 0.1)
+    run(table, "--text", "body", "--model", "m", "-k", "3", *options)
+    assert sessions[1].class_names == ["billing", "sport"]
+
+
 def test_numbers_are_classes_here(tmp_path, sessions):
     rows = [[i, body, str(int(i) % 3)] for i, body, _ in make_rows(30)]
     table = write_table(tmp_path / "stars.csv", rows)
@@ -118,6 +127,8 @@ def test_numbers_are_classes_here(tmp_path, sessions):
         (["--model", "other"], "holds no model"),
         (["--host", "0.0.0.0"], "name one of them"),
         (["--text", "bodi"], "body"),
+        (["--overlap", "0.1"], "needs --annotator"),
+        (["--annotator", "  "], "must be a name"),
     ],
 )
 def test_bad_options_are_refused(table, sessions, options, sentence):

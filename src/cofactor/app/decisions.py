@@ -272,6 +272,16 @@ class Review:
     predicted: tuple[str | None, ...] | None = None
     """Identities of the classes that were predicted before."""
 
+    @property
+    def who(self) -> str:
+        """The person who decided; "" if the app was started without a name."""
+        return str(self.decision.content.get("who", ""))
+
+    @property
+    def reason(self) -> str | None:
+        """Why the document was shown."""
+        return self.decision.content.get("reason")
+
 
 class Shown(NamedTuple):
     """A document in a tab."""
@@ -305,6 +315,9 @@ class Reviewed:
         self.history: list[Review] = []
         self.reviews: dict[str, Review] = {}  # the last one of each document
         self.flags: set[str] = set()
+        self.opinions: dict[str, dict[str, Review]] = {}  # the last label by each person
+        self.seen_by: set[tuple[str, str]] = set()  # documents, and who labelled or skipped them
+        self.looked_at: set[tuple[str, str | None]] = set()  # documents, and for which reason
 
     def apply(self, decisions: Iterable[Decision]) -> None:
         """Apply further decisions."""
@@ -385,6 +398,10 @@ class Reviewed:
     def _review(self, review: Review) -> None:
         self.history.append(review)
         self.reviews[review.document] = review
+        self.looked_at.add((review.document, review.reason))
+        self.seen_by.add((review.document, review.who))
+        if review.labels is not None:
+            self.opinions.setdefault(review.document, {})[review.who] = review
 
 
 def _undone_line(decision: Decision) -> int | None:

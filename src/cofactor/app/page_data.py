@@ -10,9 +10,8 @@ import numpy as np
 
 from cofactor.app.estimate import estimate, random_reviews
 from cofactor.app.session import Session
-from cofactor.app.text_queue import TextTable
+from cofactor.app.text_queue import BLIND, DISAGREED, SECOND, TextTable, disagreements
 from cofactor.text.editing.settled import Settled
-from cofactor.text.labelling.suggestions import RANDOM
 from cofactor.text.vectorizer.occurrences import cut_pieces
 
 SHOWN_DECISIONS = 10
@@ -40,6 +39,9 @@ def state(session: Session) -> dict[str, Any]:
         "unreadable": session.log.unreadable,
         "last": _last(session),
         "exhausted": session.exhausted,
+        "annotator": session.annotator,
+        "people": len({review.who for review in session.reviewed.history}),
+        "disagreements": len(disagreements(session.reviewed)),
         "every": session.every,
         "accuracy": accuracy(session),
         "checks": len(random_reviews(session.reviewed, session.table)),
@@ -196,7 +198,9 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
     table, model, text = session.table, session.now.model, session.table.texts[place]
     said = session.said(place, tab)
     labels, source = table.label_of(place, session.reviewed)
-    blind = said["reason"] == RANDOM and source is None
+    if said["reason"] == SECOND:
+        labels = source = None
+    blind = said["reason"] in BLIND and source is None
     told = None if blind else model.explain(text, n_left_out=0)
     contrast = None if told is None else told.contrast
     pieces = [(text, 0)] if told is None or contrast is None else told.coloured_text
@@ -223,7 +227,15 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
         "labels": None if labels is None else list(labels),
         "source": source,
         "flagged": table.keys[place] in session.reviewed.flags,
+        "opinions": _opinions(session, place) if said["reason"] == DISAGREED else [],
     }
+
+
+def _opinions(session: Session, place: int) -> list[dict[str, Any]]:
+    """Return who gave a document which labels."""
+    people = session.reviewed.opinions.get(session.table.keys[place], {})
+    shown = session.reviewed.classes.shown
+    return [{"who": who, "labels": shown(one.labels or ())} for who, one in people.items()]
 
 
 def _probabilities(session: Session, text: str, known: bool) -> list[dict[str, Any]]:

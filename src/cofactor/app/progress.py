@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
+from itertools import combinations
 from typing import Any
 
 from cofactor.app.estimate import MIN_CHECKS, judged_checks, random_reviews
 from cofactor.app.page_data import accuracy
 from cofactor.app.session import Session
+from cofactor.app.text_queue import disagreements
 from cofactor.metrics.accuracy import calibration_table
+from cofactor.metrics.agreement import cohen_kappa, krippendorff_alpha
 from cofactor.report.evaluation import evaluate
 from cofactor.report.material import read_material
 
@@ -31,6 +35,7 @@ def progress(session: Session) -> dict[str, Any]:
         "by_class": scores_by_class(fair),
         "confused": confused_classes(fair),
         "moved": session.moved,
+        "agreement": agreement(session),
         **session.counts(),
     }
 
@@ -46,6 +51,41 @@ def compare_methods(session: Session) -> dict[str, Any]:
     if found is None or not found.fair:
         raise ValueError("The labels do not allow a comparison yet; label some more texts.")
     return {"scores": found.scores(), "how": found.how}
+
+
+def agreement(session: Session) -> dict[str, Any] | None:
+    """Return how far people agree about texts that several labelled; None if there are none."""
+    reviewed = session.reviewed
+    units = [
+        {who: tuple(sorted(reviewed.classes.shown(r.labels or ()))) for who, r in people.items()}
+        for key, people in reviewed.opinions.items()
+        if len(people) > 1 and key in session.table.places
+    ]
+    if not units:
+        return None
+    people = sorted({who for unit in units for who in unit})
+    pairs = []
+    for one, other in combinations(people, 2):
+        both = [(unit[one], unit[other]) for unit in units if one in unit and other in unit]
+        if both:
+            same = sum(a == b for a, b in both) / len(both)
+            kappa = cohen_kappa(*zip(*both, strict=True))
+            pairs.append(
+                {
+                    "one": one,
+                    "other": other,
+                    "texts": len(both),
+                    "same": same,
+                    "kappa": _told(kappa),
+                }
+            )
+    alpha = krippendorff_alpha([[*unit.values()] for unit in units])
+    open_ = len(disagreements(reviewed))
+    return {"texts": len(units), "alpha": _told(alpha), "open": open_, "pairs": pairs}
+
+
+def _told(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def scores_by_class(judged: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ from cofactor.app.exports import Download, code, report, table_csv, table_jsonl
 from cofactor.app.page_data import elsewhere, find_documents, lacking, show_document, state, topics
 from cofactor.app.progress import compare_methods, progress
 from cofactor.app.security import Guard, Keys
-from cofactor.app.session import Session, StaleError
+from cofactor.app.session import REVIEW_QUEUES, Session, StaleError
 from cofactor.errors import InputError, Parameter, ParameterError
 from cofactor.io.json_text import to_json
 
@@ -55,9 +55,11 @@ MEDIA_TYPES = {
 # ---- the functions
 
 
-def next_document(session: Session, tab: str) -> dict[str, Any]:
-    """The next document of the queue, or null."""
-    place = session.next(tab)
+def next_document(session: Session, tab: str, queue: str = "") -> dict[str, Any]:
+    """The next document of a queue, or null."""
+    if queue and queue not in REVIEW_QUEUES:
+        raise ValueError(f"queue must be one of {', '.join(REVIEW_QUEUES)}.")
+    place = session.next(tab, queue)
     return {"document": None if place is None else show_document(session, place, tab)}
 
 

@@ -11,7 +11,7 @@ import logging
 import threading
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -37,7 +37,19 @@ from cofactor.app.estimate import (
     moved_predictions,
     random_reviews,
 )
-from cofactor.app.text_queue import BY_HAND, TextTable, choose_text, mixed
+from cofactor.app.text_queue import (
+    BY_HAND,
+    DISAGREED,
+    DOUBTED,
+    FLAGGED,
+    REST,
+    SECOND,
+    TextTable,
+    disagreements,
+    free_texts,
+    mixed,
+    wants_second_opinion,
+)
 from cofactor.app.topic_edits import Edit, Trial, check_edit
 from cofactor.text import TopicModel
 from cofactor.text.describe.compare import measure_drift
@@ -53,6 +65,8 @@ STABILITY_RUNS = 5
 CLASS_CHANGES = ("rename class", "delete class")  # after which the model is refitted at once
 UNDOABLE = ("label", "skip", "flag", "class", "describe class", *CLASS_CHANGES)
 MAX_CLASS_NAME, MAX_DESCRIPTION = 200, 1000
+REVIEW_QUEUES = (DOUBTED, DISAGREED, FLAGGED)
+SECOND_PART = 3  # one in this many texts is a second opinion, while there are some
 EXCERPT_CHARACTERS = 80  # of a text, in the log
 
 
@@ -98,6 +112,10 @@ class Session:
         Seconds without a further label before the refit begins.
     saved_decisions : int, optional
         Number of decisions that the model takes into account, if it was loaded from the folder.
+    annotator : str
+        The person who decides; "" if there is only one.
+    overlap : float
+        Share of the texts that two people label.
     manifest : dict
         Notes to save with the model.
     notes : list of str
@@ -110,6 +128,8 @@ class Session:
     every: int = LABELS_PER_REFIT
     quiet: float = QUIET_SECONDS
     saved_decisions: int | None = None
+    annotator: str = ""
+    overlap: float = 0.0
     manifest: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -130,6 +150,7 @@ class Session:
         self.overtaken = False  # whether another process has edited the topics in this folder
         self.snapshots: deque[tuple[int, list[Any]]] = deque(maxlen=MAX_SNAPSHOTS)
         self.moved: dict[str, Any] | None = None  # of `moved_predictions`
+        self._doubts: tuple[int, list[str]] = (0, [])  # version of the model, keys
         labels = self._labels()
         if self.saved_decisions is not None:
             labels = labels._replace(identities=self._saved_identities())
@@ -270,7 +291,8 @@ class Session:
 
     def _add(self, kind: str, by: str, **content: Any) -> Decision:
         with self._lock:
-            found = self.log.add(kind, by, **content)
+            who = {"who": self.annotator} if self.annotator else {}
+            found = self.log.add(kind, by, **who, **content)
             self._heard(found)
             return found[-1]
 
@@ -365,15 +387,22 @@ class Session:
             "confidence": document.confidence if prediction is not None else None,
         }
 
-    def next(self, by: str) -> int | None:
-        """Return the next document for a tab; None if there is none at the moment."""
+    def next(self, by: str, queue: str = "") -> int | None:
+        """Return the next document for a tab; None if there is none at the moment.
+
+        ``queue`` may be a reason to look at labels again: one of `REVIEW_QUEUES`.
+        """
+        if queue == DOUBTED:
+            self._find_doubts()
         with self._lock, self.log.locked() as file:
             self._heard(self.log.read_on(file), own=0)
-            waiting = [row for row in self.now.queue if self._is_open(row.document)]
-            stale = self.now.decisions != len(self.reviewed.decisions)
-            if len(waiting) < self.every and stale and not self.refitter.busy:
-                self.refitter.request()  # once, because each request delays the fit
-            found = choose_text(self.table, self.reviewed, waiting, by, datetime.now(UTC))
+            rows = self._rows_again(queue) if queue else self._rows_to_label()
+            is_free = free_texts(self.table, self.reviewed, by, datetime.now(UTC))
+            own = self.reviewed.shown.get(by)
+            place = self.table.places.get(own.document) if own is not None else None
+            if own is not None and place is not None and self._is_wanted(place, own.reason, queue):
+                return place
+            found = next((row for row in rows if is_free(row[0])), None)
             if found is None:
                 return None
             place, reason = found
@@ -381,13 +410,67 @@ class Session:
             self._heard(self.log.append(file, line, durable=False))
             return place
 
+    def _rows_to_label(self) -> Iterator[tuple[int, str]]:
+        """Yield documents without a decision, and some that want a second opinion, with reasons."""
+        keys, known = self.table.keys, self.reviewed.reviews
+        waiting = [row for row in self.now.queue if keys[row.document] not in known]
+        stale = self.now.decisions != len(self.reviewed.decisions)
+        if len(waiting) < self.every and stale and not self.refitter.busy:
+            self.refitter.request()  # once, because each request delays the fit
+        second = [p for p in self._second_places() if self._is_open(p)]
+        own = sum(review.who == self.annotator for review in self.reviewed.history)
+        if own % SECOND_PART == SECOND_PART - 1:
+            yield from ((place, SECOND) for place in second)
+        yield from ((int(row.document), row.reason) for row in waiting)
+        yield from ((place, SECOND) for place in second)
+        given = enumerate(self.table.given)
+        yield from ((p, REST) for p, labels in given if not labels and keys[p] not in known)
+
+    def _second_places(self) -> Iterator[int]:
+        if self.overlap:
+            places = self.table.places
+            yield from (places[key] for key in self.reviewed.opinions if key in places)
+
+    def _rows_again(self, queue: str) -> list[tuple[int, str]]:
+        """Return documents to look at again, with the reason."""
+        keys = {
+            DOUBTED: lambda: self._doubts[1],
+            DISAGREED: lambda: disagreements(self.reviewed),
+            FLAGGED: lambda: sorted(self.reviewed.flags),
+        }[queue]()
+        places = [self.table.places[key] for key in keys if key in self.table.places]
+        return [(place, queue) for place in places if self._is_wanted(place, queue, queue)]
+
+    def _is_wanted(self, place: int, reason: str, queue: str) -> bool:
+        """Tell whether a tab still wants a document that it shows for a reason."""
+        key = self.table.keys[place]
+        if queue:
+            again = key in self.reviewed.flags if queue == FLAGGED else True
+            return reason == queue and again and (key, queue) not in self.reviewed.looked_at
+        return reason not in REVIEW_QUEUES and self._is_open(place)
+
+    def _find_doubts(self) -> None:
+        """Find labels that look wrong, once for each model."""
+        now, y = self.now, self._labels().y
+        if self._doubts[0] == now.version or y is None or self.table.several:
+            return
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                found = now.model.doubtful_labels(self.table.texts, y)
+        except ValueError:  # too few labels to judge one by the others
+            return
+        self._doubts = now.version, [self.table.keys[row.document] for row in found]
+
     @property
     def exhausted(self) -> bool:
         """Whether no document is left to label."""
         return bool(self.counts()["open"] == 0)
 
     def _is_open(self, place: int) -> bool:
-        return self.table.keys[place] not in self.reviewed.reviews
+        key = self.table.keys[place]
+        return key not in self.reviewed.reviews or wants_second_opinion(
+            self.reviewed, key, self.annotator, self.overlap
+        )
 
     # ---- fits
 

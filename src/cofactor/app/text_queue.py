@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -15,8 +15,11 @@ from cofactor.text.labelling.suggestions import RANDOM, RANDOM_PART
 
 FROM_TABLE, FROM_REVIEW = "table", "reviewed"
 """Sources of labels; predictions are never labels."""
-BY_HAND, REST = "chosen by hand", "next in the table"
+BY_HAND, REST, SECOND = "chosen by hand", "next in the table", "second opinion"
+DOUBTED, DISAGREED, FLAGGED = "doubtful label", "people disagree", "flagged"
 """Reasons for showing a document, beside those of `TopicModel.to_label`."""
+BLIND = (RANDOM, SECOND)
+"""Reasons for which the suggestion, and what others decided, is hidden."""
 HOLD = timedelta(minutes=10)
 """A text that a tab shows is not given to other tabs for so long."""
 
@@ -113,32 +116,40 @@ def each_key(texts: Iterable[str]) -> Iterator[str]:
         seen[digest] += 1
 
 
-def choose_text(
-    table: TextTable, reviewed: Reviewed, queue: Iterable[Any], tab: str, now: datetime
-) -> tuple[int, str] | None:
-    """Return the document that a tab shows next, and why; None if there is none.
-
-    It is the document that the tab shows already; or the first of the queue (rows of
-    `TopicModel.to_label`), or else of the table, that no other tab has shown recently.
-    """
-    own = reviewed.shown.get(tab)
+def free_texts(
+    table: TextTable, reviewed: Reviewed, tab: str, now: datetime
+) -> Callable[[int], bool]:
+    """Return a function that tells whether no other tab has shown a document recently."""
     held = {
         one.document
         for other, one in reviewed.shown.items()
         if other != tab and now - one.since < HOLD
     }
+    return lambda place: table.keys[place] not in held
 
-    def is_free(place: int) -> bool:
-        key = table.keys[place]
-        return key not in reviewed.reviews and key not in held
 
-    if own is not None and own.document in table.places and is_free(table.places[own.document]):
-        return table.places[own.document], own.reason
-    for row in queue:
-        if is_free(row.document):
-            return int(row.document), row.reason
-    rest = (p for p, given in enumerate(table.given) if not given and is_free(p))
-    return next(((place, REST) for place in rest), None)
+def wants_second_opinion(reviewed: Reviewed, key: str, who: str, overlap: float) -> bool:
+    """Tell whether a document belongs to the share that two people label, and lacks this one.
+
+    Its key, a digest of the text, decides, so that all processes agree.
+    """
+    if int(key[:8], 16) >= overlap * 16**8:
+        return False
+    if (key, who) in reviewed.seen_by or (key, DISAGREED) in reviewed.looked_at:
+        return False
+    return len(reviewed.opinions.get(key, {})) == 1
+
+
+def disagreements(reviewed: Reviewed) -> list[str]:
+    """Return the documents about which people disagree and nobody has decided, by key."""
+    return [
+        key
+        for key, people in reviewed.opinions.items()
+        if len(people) > 1
+        and (key, DISAGREED) not in reviewed.looked_at
+        and len({frozenset(reviewed.classes.shown(one.labels or ())) for one in people.values()})
+        > 1
+    ]
 
 
 def mixed(rows: list[Any], reviewed: int) -> list[Any]:

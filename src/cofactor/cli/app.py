@@ -52,7 +52,14 @@ DOOR_SECONDS = 60.0
     type=opt.COUNT,
     default=5,
 )
-@opt.add("encoder", "seed", opt.WORDS)
+@opt.option("--annotator NAME", "Your name, if several people label; it is noted in the log.")
+@opt.option(
+    "--overlap SHARE",
+    "Share of the texts that two people label, like 0.1, to measure their agreement.",
+    type=opt.Number(float, 0.0, 1.0),
+    default=0.0,
+)
+@opt.add("classes", "encoder", "seed", opt.WORDS)
 @opt.option(
     "--port",
     "Port of the page.  [default: 8765, or the next free one]",
@@ -72,6 +79,9 @@ def app(
     folder: Path | None,
     several: bool,
     every: int,
+    annotator: str | None,
+    overlap: float,
+    classes: dict[str, list[str]] | None,
     encoder: str | None,
     seed: int,
     words: opt.WordOptions,
@@ -88,11 +98,16 @@ def app(
     Every decision is saved to a log beside the model folder before the page confirms it. Stop with
     Ctrl-C, and start the same command again to continue.
 
+    Several people can label the same table with the same --model, one after another or at the same
+    time, each with --annotator NAME. Nobody gets a text that another one has, except the share of
+    --overlap.
+
     Only this machine can open the page, and only with the token in the address that is printed.
     """
     with needing_extra("The app", "app"):
         server = import_module("cofactor.app.routes")
     _check_table(table, asked)
+    _check_people(annotator, overlap)
     folder = folder or Path(f"{table.name.split('.')[0]}-model")
     with server.open_socket(host, port) as listening:
         corpus, reading = _read(table, asked, several)
@@ -100,6 +115,10 @@ def app(
         note_each(reading.notes)
         with refusals():
             session = _begin(corpus, reading, folder, topics, encoder, seed, words, every)
+        session.annotator, session.overlap = annotator or "", overlap
+        for name in classes or ():
+            if name not in session.class_names:
+                session.make_class("command line", name)
         if not server.is_loopback(host):
             note(
                 f"Warning: anyone who can reach {host} and knows the address below can read and "
@@ -187,6 +206,13 @@ def _check_table(table: Path, asked: opt.TableOptions) -> None:
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
     if len(asked.labels) > 1:
         raise BadInput("The app fills in one column; give --label once.")
+
+
+def _check_people(annotator: str | None, overlap: float) -> None:
+    if annotator is not None and not (annotator.isprintable() and 0 < len(annotator.strip()) <= 60):
+        raise BadInput(f"--annotator {annotator!r} must be a name of at most 60 characters.")
+    if overlap and not annotator:
+        raise BadInput("--overlap needs --annotator: give the name of the person who labels.")
 
 
 def _read(table: Path, asked: opt.TableOptions, several: bool) -> tuple[TextTable, Reading]:

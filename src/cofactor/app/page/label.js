@@ -7,17 +7,20 @@ export const name = "label";
 export const title = "Label";
 
 const KEYED = 9; // classes with a key of their own
+const QUEUES = { "": "texts to label", "doubtful label": "doubtful labels", flagged: "flagged texts", "people disagree": "texts that people label differently" };
 const SEPARATOR = /\s*(?:\/|::|>)\s*/; // between a group and a class in it
 let doc = null; // the text on the screen
 let chosen = new Set(); // its labels so far, if several are allowed
 let waiting = false;
 let parts = null;
 let sections = []; // the classes in their order for this text: { head, names }
+let queue = ""; // which texts come: new ones, or a reason to look again
 let active = 0; // the marked row while a class is searched for
 
 export function show(place) {
   parts = {
     head: make("header", { class: "doc-head" }),
+    queue: make("select", { class: "small", "aria-label": "Which texts to show", onchange: (event) => { queue = event.target.value; event.target.blur(); next(); } }),
     text: make("article", { class: "text", dir: "auto", tabindex: "0", "aria-label": "Text" }),
     legend: make("p", { class: "note legend" }),
     classes: make("div", { class: "classes", role: "group", "aria-label": "Classes", onkeydown: confirmByEnter }),
@@ -30,8 +33,8 @@ export function show(place) {
   };
   parts.finder = make("form", { class: "text-finder", onsubmit: (event) => { event.preventDefault(); findText(); } }, parts.search, make("kbd", {}, "/"));
   parts.search.addEventListener("keydown", (event) => { if (event.key === "Escape") { parts.search.blur(); parts.hits.hidden = true; } });
-  fill(place, make("div", { class: "label-screen" },
-    make("section", { class: "reading", "aria-label": "Text to label" }, parts.head, parts.text, parts.legend),
+  fill(place, make("h2", { class: "hidden-text" }, "Label"), make("div", { class: "label-screen" },
+    make("section", { class: "reading", "aria-label": "Text to label" }, make("div", { class: "reading-head" }, parts.head, parts.queue), parts.text, parts.legend),
     make("aside", { class: "deciding", "aria-label": "Decision" }, make("div", { class: "class-finder" }, parts.field, make("kbd", {}, "c")), parts.matches, parts.classes, parts.actions),
     make("section", { class: "earlier", "aria-label": "Earlier decisions" }, make("div", { class: "head" }, make("h3", {}, "Last decisions"), parts.finder), parts.hits, parts.last)));
   if (state) update(state, null);
@@ -48,10 +51,11 @@ export function update(now, before) {
   if (changed) {
     if (namesOf(before).join("\n") !== namesOf(now).join("\n")) arrange();
     showClasses();
+    showQueues(now);
     showLast(now);
     if (!before && !namesOf(now).length) parts.field.focus(); // the first class is to be named
   }
-  if (doc === null && !waiting && (changed || !now.busy)) next();
+  if (doc === null && !waiting && !queue && (changed || !now.busy)) next();
 }
 
 export const keys = [
@@ -69,9 +73,14 @@ export const keys = [
 
 // ---- the text
 
+function showQueues(now) {
+  const offered = Object.entries(QUEUES).filter(([one]) => one === queue || !one || (one === "people disagree" ? now.people > 1 : one === "flagged" ? now.counts.flagged : !now.several));
+  fill(parts.queue, offered.map(([value, text]) => make("option", { value, selected: value === queue }, value === "people disagree" ? `${text} (${now.disagreements})` : text)));
+}
+
 async function next() {
   waiting = true;
-  const found = await attempt(() => read("next", { tab }));
+  const found = await attempt(() => read("next", { tab, queue }));
   waiting = false;
   showDocument(found ? found.document : null);
 }
@@ -89,7 +98,7 @@ function showDocument(found) {
   showClasses();
   showActions();
   if (!found) {
-    const why = !state || waiting ? "Choosing the next texts …" : state.exhausted ? "No text is left to label."
+    const why = queue ? `There are no more ${QUEUES[queue]} at the moment.` : !state || waiting ? "Choosing the next texts …" : state.exhausted ? "No text is left to label."
       : "The last texts are open in other tabs or with other people. You can still search for one.";
     fill(parts.head);
     fill(parts.text, make("p", { class: "muted" }, why));
@@ -109,8 +118,12 @@ function showDocument(found) {
 }
 
 function showLegend(found) {
-  if (found.blind) {
-    parts.legend.textContent = "Random check: what the model suggests is hidden, so that your decision is a fair test of it.";
+  if (found.opinions.length) {
+    fill(parts.legend, found.opinions.map((one) => [own(one.who || "somebody"), ": ", make("span", { class: "chip" }, own(one.labels.length ? one.labels.join(", ") : "none")), " "]).flat());
+  } else if (found.blind) {
+    parts.legend.textContent = found.reason === "second opinion"
+      ? "Second opinion: somebody else has labelled this text. The label is hidden, so that you decide independently."
+      : "Random check: what the model suggests is hidden, so that your decision is a fair test of it.";
   } else if (found.leading === null) {
     parts.legend.textContent = "";
   } else {

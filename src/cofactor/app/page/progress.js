@@ -36,6 +36,7 @@ async function load() {
     found.moved ? make("p", { class: found.moved.stop ? "advice good" : "advice" }, advice(found.moved)) : null,
     found.by_class.length ? [make("h3", {}, "Random checks by class"), byClass(found.by_class)] : null,
     found.confused.length ? [make("h3", {}, "What is confused"), confused(found.confused)] : null,
+    found.agreement ? [make("h3", {}, "Agreement of people"), agreement(found.agreement)] : null,
     make("h3", {}, "Labels of each class"), classes(found.classes),
     make("h3", {}, "Other methods on the same labels"), rivals(),
     found.calibration.length ? [make("h3", {}, "Calibration"), calibration(found.calibration)] : null);
@@ -50,6 +51,15 @@ const share = (value) => make("td", { class: "number" }, value === null ? "–" 
 function byClass(rows) {
   return table(["Class", "Checks", "Recall", "Predicted", "Precision"], rows.map((row) => make("tr", {}, make("th", { scope: "row" }, own(row.class)),
     make("td", { class: "number" }, row.checks), share(row.recall), make("td", { class: "number" }, row.predicted), share(row.precision))));
+}
+
+const coefficient = (value) => (value === null ? "–" : value.toFixed(2));
+
+function agreement({ texts, alpha, open, pairs }) {
+  return [make("p", {}, `${plural(texts, "text")} ${texts === 1 ? "has" : "have"} labels by several people. Krippendorff’s α: ${coefficient(alpha)}. `,
+    open ? `${plural(open, "text")} with different labels wait for a decision: choose them above the text under Label.` : "No disagreement is open."),
+  table(["People", "Texts", "Same label", "Cohen’s κ"], pairs.map((row) => make("tr", {}, make("td", {}, own(row.one || "no name"), " and ", own(row.other || "no name")),
+    make("td", { class: "number" }, row.texts), share(row.same), make("td", { class: "number" }, coefficient(row.kappa)))))];
 }
 
 function confused(rows) {
