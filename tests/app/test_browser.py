@@ -129,6 +129,7 @@ def test_topics_are_merged_by_dragging(browser, table):
         page.locator(".card .swatch").nth(1).drag_to(page.locator(".card .swatch").nth(3))
         page.click(".trial .confirm")
         page.wait_for_function("() => document.querySelectorAll('.card').length === 3")
+        page.wait_for_selector(".trial", state="hidden")
         visit.press("Backspace")
         page.wait_for_function("() => document.querySelectorAll('.card').length === 4")
         visit.close()

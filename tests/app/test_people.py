@@ -43,7 +43,7 @@ def test_people_share_only_second_opinions(two):
     wrong = [NAMES[(NAMES.index(name) + 1) % 3] for name in TRUTH]
     second = [wrong[p] if p % 4 == 0 else TRUTH[p] for p in range(60)]
     ada, bo = {}, {}
-    for _ in range(40):
+    for _ in range(60):
         for session, by, found, labels in ((one, "a", ada, TRUTH), (other, "b", bo, second)):
             if session.next(by) is not None:
                 found |= label_all(session, by, 1, labels)
