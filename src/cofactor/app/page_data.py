@@ -247,11 +247,11 @@ def _probabilities(session: Session, text: str, known: bool) -> list[dict[str, A
     if not (known and model.target_names_):
         return []
     found = np.asarray(model.predict_proba([text]))[0]
-    names = [session.current_names(str(name)) or [None] for name in model.target_names_]
+    names = [session.current_names(str(name)) for name in model.target_names_]
     return [
-        {"label": names[c][0], "probability": float(found[c])}
+        {"label": name, "probability": float(found[c])}
         for c in np.argsort(-found, kind="stable")
-        if names[c][0] is not None
+        for name in names[c] or ()
     ]
 
 

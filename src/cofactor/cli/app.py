@@ -56,7 +56,7 @@ DOOR_SECONDS = 60.0
 @opt.option(
     "--overlap SHARE",
     "Share of the texts that two people label, like 0.1, to measure their agreement.",
-    type=opt.Number(float, 0.0, 1.0),
+    type=opt.Number(float, 0, 1),
     default=0.0,
 )
 @opt.add("classes", "encoder", "seed", opt.WORDS)

@@ -59,7 +59,7 @@ def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float:
     columns = [numbers[label] for unit in paired for label in unit]
     counts = sp.csr_array((np.ones(len(rows)), (rows, columns))).toarray()
     sizes = counts.sum(axis=1)
-    total, n = counts.sum(axis=0), sizes.sum()
+    total, n = counts.sum(axis=0), float(sizes.sum())
     agreed = float((counts * (counts - 1) / (sizes - 1)[:, None]).sum())
     by_chance = float((total * (total - 1)).sum()) / (n - 1)
-    return 1 - (n - agreed) / (n - by_chance)
+    return float(1 - (n - agreed) / (n - by_chance))
