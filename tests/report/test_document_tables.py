@@ -85,7 +85,6 @@ def test_explanations_are_those_of_the_model(held, model, corpus):
             assert change["prediction"] != told.prediction
 
 
-@pytest.mark.slow
 def test_texts_to_review_are_coloured_as_the_app_colours_them(held, model, corpus):
     for row in held.uncertain:
         pieces, text = row["pieces"], corpus[0][row["document"]]
@@ -97,6 +96,7 @@ def test_texts_to_review_are_coloured_as_the_app_colours_them(held, model, corpu
         assert abs(dict(pieces)[strongest]) == 3
 
 
+@pytest.mark.slow
 def test_mistaken_are_wrong(corpus, some):
     wrong = some.copy()
     wrong[:9] = ["faith", "space", "sport"] * 3

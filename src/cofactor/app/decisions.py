@@ -13,7 +13,6 @@ wins. Nothing here comes from a model: predictions never become labels by themse
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import stat
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cofactor.app.classes import Classes
+from cofactor.io import platform
 from cofactor.io.errors import InputError, at
 from cofactor.io.json_text import to_json
 
@@ -96,7 +96,7 @@ class DecisionLog:
             os.ftruncate(file, before)  # a line that was not acknowledged must not be read later
             raise
         if before == 0:
-            _flush_folder(self.path.parent)
+            platform.HERE.flush(self.path.parent)
         return self.read_on(file)
 
     def read(self) -> list[Decision]:
@@ -117,16 +117,12 @@ class DecisionLog:
         """Open the file for writing; other processes wait until the block ends."""
         if self._read_to and not self.path.exists():
             raise self._lost("was deleted")
-        while True:
-            file = _open_plain(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if self.path.exists() and os.path.samestat(os.fstat(file), os.stat(self.path)):
-                break
-            os.close(file)  # it was restored while we waited
+        file = _open_plain(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
-            yield file
+            with platform.HERE.locked(file):
+                yield file
         finally:
-            os.close(file)  # which releases the lock
+            os.close(file)
 
     def read_on(self, file: int) -> list[Decision]:
         """Return the decisions that were not read yet."""
@@ -134,7 +130,7 @@ class DecisionLog:
         if size < self._read_to:
             raise self._lost("became shorter")
         last = self.lines[-1] + b"\n" if self.lines else b""
-        if os.pread(file, len(last), self._read_to - len(last)) != last:
+        if platform.read_between(file, self._read_to - len(last), self._read_to) != last:
             raise self._lost("was replaced")
         whole = _read_whole_lines(file, self._read_to, size)
         self._read_to += len(whole)
@@ -146,13 +142,14 @@ class DecisionLog:
 
         The file may have further lines by now, which keep their meaning.
         """
-        present = self.path.read_bytes().split(b"\n")[:-1] if self.path.exists() else []
-        pairs = zip(lines, present, strict=False)
-        same = next((i for i, (one, other) in enumerate(pairs) if one != other), None)
-        same = min(len(lines), len(present)) if same is None else same
-        moved = [_moved(line, same, len(lines) - same) for line in present[same:]]
-        write_private(self.path, b"".join(line + b"\n" for line in [*lines, *moved]))
         self.lines, self._read_to, self.unreadable = [], 0, 0
+        with self.locked() as file:
+            present = _read_whole_lines(file, 0, os.fstat(file).st_size).split(b"\n")[:-1]
+            same = len(os.path.commonprefix([[*lines], present]))
+            moved = [_moved(line, same, len(lines) - same) for line in present[same:]]
+            os.ftruncate(file, sum(len(line) + 1 for line in lines[:same]))
+            write_all(file, b"".join(line + b"\n" for line in [*lines[same:], *moved]))
+            os.fsync(file)
 
     def _lost(self, what: str) -> LogLostError:
         return LogLostError(
@@ -208,18 +205,18 @@ def write_all(file: int, data: bytes) -> None:
 def write_private(path: Path, data: bytes) -> None:
     """Replace a file by one that only this user can read."""
     new = path.with_name(f".{path.name}.writing-{os.getpid()}")
-    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | platform.BINARY, 0o600)
     try:
         write_all(file, data)
         os.fsync(file)
     finally:
         os.close(file)
-    os.replace(new, path)
+    platform.HERE.replace(new, path)
 
 
 def _open_plain(path: Path, flags: int) -> int:
     """Open a file; reject a pipe, which would block, and other things that are no files."""
-    file = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    file = os.open(path, flags | platform.BINARY | platform.UNBLOCKED, 0o600)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise InputError(f"{at(path)} is not a regular file; move it away.")
@@ -227,17 +224,13 @@ def _open_plain(path: Path, flags: int) -> int:
 
 
 def _read_whole_lines(file: int, start: int, end: int) -> bytes:
-    parts = []
-    while start < end and (part := os.pread(file, end - start, start)):
-        parts.append(part)
-        start += len(part)
-    data = b"".join(parts)
+    data = platform.read_between(file, start, end)
     return data[: data.rfind(b"\n") + 1]
 
 
 def _end_of_torn_line(file: int, size: int) -> bytes:
     """Return a newline if a killed write left the last line of the file incomplete."""
-    return b"" if size == 0 or os.pread(file, 1, size - 1) == b"\n" else b"\n"
+    return b"" if size == 0 or platform.read_between(file, size - 1, size) == b"\n" else b"\n"
 
 
 def log_path(folder: Path) -> Path:
@@ -248,14 +241,6 @@ def log_path(folder: Path) -> Path:
 def copy_path(folder: Path) -> Path:
     """Return the copy of the log that is saved with the model."""
     return folder / "decisions.jsonl"
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # ---- what the decisions amount to

@@ -22,6 +22,7 @@ PARAMETERS = {
     "seeds": "--seed-words",
     "stop_words": "--stop-words",
     "class_weight": "--class-weight",
+    "log": "--log",
     "encoder": "--encoder",
     "task": "--task",
     "max_iter": "--iterations",
