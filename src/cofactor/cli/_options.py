@@ -321,10 +321,21 @@ SHARED = {
     ),
     "stem": option(
         "--stem N",
-        "Treat words with the same first N letters as one. 'auto' is 6, or 'none' for English "
-        "and other languages with few endings; 'none' keeps all words apart.",
+        "Treat words with the same first N letters as one. 'auto' finds the stem of a word by the "
+        "rules of the text's language; 'none' keeps all words apart.",
         default="auto",
         callback=_letters,
+    ),
+    "max_words": option(
+        "--words max_words N",
+        "Maximum number of words that the model knows, the most frequent ones.  [default: 20,000 "
+        "for each language]",
+        type=COUNT,
+    ),
+    "min_documents": option(
+        "--min-documents N",
+        "Leave out words that are in fewer documents.  [default: 5, 2 or 1, by the texts]",
+        type=COUNT,
     ),
     "raw": option("--raw", "Keep tags, entities, URLs and e-mail addresses.", is_flag=True),
     "classes": option(
@@ -575,6 +586,8 @@ class WordOptions:
     characters: bool
     stem: Any
     raw: bool
+    max_words: int | None
+    min_documents: int | None
 
     def vectorizer(self, keep_grammar: Any = "auto") -> Any:
         """Return the vectorizer that the options ask for."""
@@ -587,6 +600,8 @@ class WordOptions:
             language=self.language,
             stop_words=self.stop_words,
             stem=self.stem,
+            max_features=self.max_words or "auto",
+            min_df=self.min_documents or "auto",
             ngram_range=(2, 4) if self.characters else (1, 2) if self.bigrams else (1, 1),
             tokens="characters" if self.characters else "auto",
             keep_grammar=keep_grammar,
@@ -595,7 +610,10 @@ class WordOptions:
 
 _WORDS = {
     name: SHARED[name]
-    for name in ("language", "stop_words", "bigrams", "characters", "stem", "raw")
+    for name in (
+        *("language", "stop_words", "bigrams", "characters", "stem", "raw"),
+        *("max_words", "min_documents"),
+    )
 }
 WORDS = Group("words", _WORDS, WordOptions)
 

@@ -49,9 +49,13 @@ def class_numbers(y: Any, n: int) -> IntArray | None:
 
 
 def grammar_helps(
-    X: Any, grammar: BoolArray | None, classes: IntArray | None, n_jobs: int | None
+    X: Any,
+    grammar: BoolArray | None,
+    classes: IntArray | None,
+    n_jobs: int | None,
+    most: int = MAX_LABELLED,
 ) -> bool:
-    """Return whether grammatical words make held-out labels clearly more likely.
+    """Return whether grammatical (or other) words make held-out labels clearly more likely.
 
     Parameters
     ----------
@@ -63,11 +67,13 @@ def grammar_helps(
         From `class_numbers`. None: nothing to predict, so they do not help.
     n_jobs : int or None
         Number of threads.
+    most : int
+        Maximum number of labelled documents in the trial.
     """
     if grammar is None or classes is None:
         return False
     labelled, others = np.flatnonzero(classes >= 0), np.flatnonzero(classes < 0)
-    labelled = labelled[even_rows(len(labelled), MAX_LABELLED)]
+    labelled = labelled[even_rows(len(labelled), most)]
     others = others[even_rows(len(others), MAX_UNLABELLED)]
     rows = np.sort(np.concatenate([labelled, others]))
     X, classes = X[rows], classes[rows]

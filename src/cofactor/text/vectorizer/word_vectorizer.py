@@ -48,6 +48,7 @@ from cofactor.text.vectorizer.stems import BY_LANGUAGE, Form, Stems
 RARE_LIMITS, MIN_KEPT_SHARE, MIN_KEPT_WORDS = (5, 2), 0.9, 50
 SINGLES_DROPPED_FROM = 2000  # from this many documents of a language, drop words of a single one
 LIMITS_FROM = 50  # from this many documents, frequency limits apply
+WORDS_PER_LANGUAGE = 20_000  # that are kept with ``max_features="auto"``
 SHORT_TEXT = 20  # texts with fewer words on average are short; grammatical ones do not count
 MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 
@@ -286,8 +287,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     max_df : int, float or "auto", default="auto"
         Maximum number of documents that a word may be in; a float is a share. "auto" is half of the
         documents, and no limit below 50 documents.
-    max_features : int or None, default=20000
+    max_features : "auto", int or None, default="auto"
         Maximum number of words: the most frequent, in alphabetical order if equally frequent.
+        "auto" is 20,000 for each language of the documents.
     ngram_range : tuple of int, default=(1, 1)
         Lengths of word sequences; (1, 2) adds pairs of neighbouring words. With
         ``tokens="characters"``, lengths of character sequences, such as (2, 4).
@@ -345,7 +347,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             Interval(Real, 0, 1, closed="right"),
             Interval(Integral, 1, None, closed="left"),
         ],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "max_features": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
         "ngram_range": [tuple],
         "sublinear_tf": ["boolean"],
         "vocabulary": [Iterable, None],
@@ -362,7 +364,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         stem: int | str | None = "auto",
         min_df: float | str = "auto",
         max_df: float | str = "auto",
-        max_features: int | None = 20000,
+        max_features: int | str | None = "auto",
         ngram_range: tuple[int, int] = (1, 1),
         sublinear_tf: bool = True,
         vocabulary: Iterable[str] | Mapping[str, float] | None = None,
@@ -588,6 +590,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             chosen = self._choose(found, grammar, limits)
             kept = (np.cumsum(~grammar) - 1)[chosen[~grammar[chosen]]]  # places among the content
             self.known_share_ = share_known_to_others(content, kept, limits["min_df"])
+            twice = self._choose(found, grammar, limits, times=2)
+            self._next = self._next_words(found, np.setdiff1d(twice, chosen))
         self.words_ = self._named(found.words[chosen], stems)
         self.stems_ = found.words[chosen].tolist() if stems.active else None
         if self.keeps_grammar:
@@ -597,6 +601,24 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             weights = {tidy(word): float(weight) for word, weight in self.vocabulary.items()}
             self.idf_ = np.array([weights[word] for word in self.words_])
         return chosen
+
+    def _next_words(self, found: Frequencies, places: IntArray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the words that ``max_features`` cuts off first, and their weights."""
+        idf = np.log((1 + found.documents) / (1 + found.documents_with[places])) + 1.0
+        return found.words[places], idf
+
+    def widened(self) -> Self | None:
+        """Return a copy that also knows the words that ``max_features`` cut off first, as many as
+        it kept; None if it cut off none, or if this was not fitted just now."""
+        words, idf = getattr(self, "_next", ((), ()))
+        if not len(words):
+            return None
+        wider = copy(self)
+        if getattr(self, "stems_", None) is not None:
+            wider.stems_ = [*self.stems_, *words]
+        wider.words_ = np.concatenate([self.words_, words])
+        wider.idf_ = np.concatenate([self.idf_, idf])
+        return wider
 
     def _named(
         self, words: np.ndarray, stems: Stems, known: Mapping[str, str] | None = None
@@ -641,11 +663,20 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return dict(zip(self._known_stems(stems), self.words_, strict=True))
 
     def _choose(
-        self, found: Frequencies, grammar: BoolArray, limits: dict[str, Any], least: int = 1
+        self,
+        found: Frequencies,
+        grammar: BoolArray,
+        limits: dict[str, Any],
+        least: int = 1,
+        times: int = 1,
     ) -> IntArray:
-        """Return the places of the words to keep; grammatical ones do not count as features."""
+        """Return the places of the words to keep; grammatical ones do not count as features.
+
+        ``times`` multiplies the maximum number of words.
+        """
         parts = []
-        for mask, most, fewest in ((~grammar, self.max_features, least), (grammar, None, 0)):
+        limit = None if self._most is None else times * self._most
+        for mask, most, fewest in ((~grammar, limit, least), (grammar, None, 0)):
             some = choose_words(found.of_some(mask), **limits, most=most, least=fewest)
             parts.append(np.flatnonzero(mask)[some])
         return np.sort(np.concatenate(parts))
@@ -815,8 +846,18 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         high = self.max_df if self.max_df != "auto" else 1.0 if few else 0.5
         if self.min_df != "auto":
             return {"min_df": self.min_df, "max_df": high}
-        languages = max(len(getattr(self, "languages_", ())), 1)
-        return {"min_df": 1 if few else rare_limit(found, high, languages), "max_df": high}
+        low = 1 if few else rare_limit(found, high, self._n_languages)
+        return {"min_df": low, "max_df": high}
+
+    @property
+    def _n_languages(self) -> int:
+        return max(len(getattr(self, "languages_", ())), 1)
+
+    @property
+    def _most(self) -> int | None:
+        """The maximum number of words."""
+        auto = self.max_features == "auto"
+        return WORDS_PER_LANGUAGE * self._n_languages if auto else self.max_features  # type: ignore[return-value]
 
     def _weigh(self, counts: Any) -> sp.csr_array:
         X = sp.csr_array(counts, dtype=np.float64)
