@@ -16,8 +16,8 @@ GERMAN = [
     "Die Regierungen werden das in der Bundesliga nicht mehr unterstützen",
 ]
 SPANISH = [
-    "El gobierno de la ciudad y los gobiernos de las ciudades se reunieron ayer",
-    "La ciudad no tiene más que un gobierno para los ciudadanos de este país",
+    "El museo de la ciudad y los museos de las otras se reunieron ayer",
+    "La ciudad no tiene más que un museo para los ciudadanos de este país",
 ]
 RUSSIAN = ["Он не видел этих городов и того города, где они были", "В городе не было его друзей"]
 
@@ -36,7 +36,7 @@ def test_every_text_has_the_rules_of_its_language():
     vectorizer = WordVectorizer().fit([*GERMAN, *SPANISH, *RUSSIAN])
     assert set(vectorizer.languages_) == {"german", "spanish", "russian"}
     analyze = vectorizer.build_analyzer()
-    for one, other in (("gobierno", "gobiernos"), ("город", "городов")):
+    for one, other in (("museo", "museos"), ("город", "городов")):
         assert analyze(one) == analyze(other)
         assert len({one, other} & set(vectorizer.words_)) == 1
     X = vectorizer.transform([SPANISH[0], RUSSIAN[0], GERMAN[0]])
@@ -52,7 +52,7 @@ def test_the_order_of_languages_does_not_matter(order):
     english = ["They are not in the cities that he has seen", "The city was his and not theirs"]
     texts = [*english, *SPANISH, *RUSSIAN][order]
     words = set(WordVectorizer().fit(texts).words_)
-    assert len(words & {"gobierno", "gobiernos"}) == 1
+    assert len(words & {"museo", "museos"}) == 1
     assert {"city", "cities"} <= words  # English has few endings
 
 
@@ -83,12 +83,10 @@ def test_a_word_of_any_language_has_a_stem():
 
 def test_rare_words_are_judged_in_their_language(monkeypatch):
     monkeypatch.setattr("cofactor.text.vectorizer.word_vectorizer.SINGLES_DROPPED_FROM", 60)
-    singles = [f"{text} wort{i}" for i, text in enumerate(GERMAN * 13)]
-    assert "wort1" not in WordVectorizer(language="german", stem=None).fit(singles * 2).words_
-    alone = WordVectorizer(language="german", stem=None).fit(singles)
-    both = WordVectorizer(language=["german", "spanish"], stem=None).fit([*singles, *SPANISH * 26])
-    assert "wort1" in alone.words_
-    assert "wort1" in both.words_
+    singles = [" ".join(f"wort{i}{letter}" for letter in "abcdefgh") for i in range(30)]
+    spanish = WordVectorizer(language=["german", "spanish"], stem=None)
+    assert "wort1a" not in WordVectorizer(language="german").fit([*singles, *GERMAN * 10]).words_
+    assert "wort1a" in spanish.fit([*singles, *SPANISH * 20]).words_
 
 
 def test_explanations_and_edits_know_all_forms():
@@ -96,7 +94,7 @@ def test_explanations_and_edits_know_all_forms():
     told = model.explain("Die Gemeinden und der Bundeskanzler werden das nicht mehr haben")
     assert sorted(told.words) == ["bundeskanzler", "gemeinden"]
     assert [text for text, level in told.coloured_text if level] <= ["Bundeskanzler", "Gemeinden"]
-    assert set(told.names) <= set(model.words_)
+    assert set(told.names) <= set(model.vectorizer_.words_)
 
 
 def test_the_stemmer_is_always_the_same(monkeypatch):

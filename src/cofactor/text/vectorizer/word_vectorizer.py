@@ -874,5 +874,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
 
 def _named(analyze: WordAnalyzer, names: dict[str, str], stems: Stems, text: str) -> list[str]:
+    """Return the words of a text under their names; a single word may be of any language."""
     language, words = analyze.read(text)
+    if len(words) == 1:
+        tried = (names.get(stems.stem(words[0], place)) for place in (language, *stems.places))
+        return [next(filter(None, tried), words[0])]
     return [names.get(stems.stem(word, language), word) for word in words]
