@@ -36,7 +36,7 @@ def test_every_text_has_the_rules_of_its_language():
     vectorizer = WordVectorizer().fit([*GERMAN, *SPANISH, *RUSSIAN])
     assert set(vectorizer.languages_) == {"german", "spanish", "russian"}
     analyze = vectorizer.build_analyzer()
-    for one, other in (("museo", "museos"), ("город", "городов")):
+    for one, other in (("museo", "museos"), ("города", "городов")):
         assert analyze(one) == analyze(other)
         assert len({one, other} & set(vectorizer.words_)) == 1
     X = vectorizer.transform([SPANISH[0], RUSSIAN[0], GERMAN[0]])
