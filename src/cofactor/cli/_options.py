@@ -337,6 +337,11 @@ SHARED = {
         "Leave out words that are in fewer documents.  [default: 5, 2 or 1, by the texts]",
         type=COUNT,
     ),
+    "drop_repeated": option(
+        "--drop-repeated",
+        "Leave out lines and sentences that many texts repeat word for word, such as signatures.",
+        is_flag=True,
+    ),
     "raw": option("--raw", "Keep tags, entities, URLs and e-mail addresses.", is_flag=True),
     "classes": option(
         "--classes NAMES_OR_FILE",
@@ -588,6 +593,7 @@ class WordOptions:
     raw: bool
     max_words: int | None
     min_documents: int | None
+    drop_repeated: bool
 
     def vectorizer(self, keep_grammar: Any = "auto") -> Any:
         """Return the vectorizer that the options ask for."""
@@ -597,6 +603,7 @@ class WordOptions:
 
         return WordVectorizer(
             clean=not self.raw,
+            drop_repeated=self.drop_repeated,
             language=self.language,
             stop_words=self.stop_words,
             stem=self.stem,
@@ -612,7 +619,7 @@ _WORDS = {
     name: SHARED[name]
     for name in (
         *("language", "stop_words", "bigrams", "characters", "stem", "raw"),
-        *("max_words", "min_documents"),
+        *("max_words", "min_documents", "drop_repeated"),
     )
 }
 WORDS = Group("words", _WORDS, WordOptions)

@@ -33,7 +33,7 @@ from cofactor.text.vectorizer.analyzer import (
     make_analyzer,
     tidy,
 )
-from cofactor.text.vectorizer.cleaning import normalise
+from cofactor.text.vectorizer.cleaning import clean, normalise
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
@@ -41,6 +41,7 @@ from cofactor.text.vectorizer.languages import (
     grammatical_words,
     sample,
 )
+from cofactor.text.vectorizer.passages import RepeatedPassage, find_repeated, without_passages
 from cofactor.text.vectorizer.stems import BY_LANGUAGE, Form, Stems
 
 # ``min_df="auto"`` is the first of these limits with which texts keep this share of their words, or
@@ -49,6 +50,7 @@ RARE_LIMITS, MIN_KEPT_SHARE, MIN_KEPT_WORDS = (5, 2), 0.9, 50
 SINGLES_DROPPED_FROM = 2000  # from this many documents of a language, drop words of a single one
 LIMITS_FROM = 50  # from this many documents, frequency limits apply
 WORDS_PER_LANGUAGE = 20_000  # that are kept with ``max_features="auto"``
+MAX_PASSAGE_TEXTS = 5000  # documents that are searched for repeated passages
 SHORT_TEXT = 20  # texts with fewer words on average are short; grammatical ones do not count
 MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 
@@ -56,7 +58,7 @@ MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 DEFAULTS_OF_OLDER_MODELS = {"clean": False, "language": None, "tokens": "words", "stem": None}
 ADDED_ATTRIBUTES = ("languages_", "stop_words_", "stem_")  # fitted attributes that it did not have
 # attributes of later versions, which may be None
-LATER_ATTRIBUTES = ("grammatical_", "known_share_", "stems_")
+LATER_ATTRIBUTES = ("grammatical_", "known_share_", "stems_", "repeated_", "repeated_words_")
 
 
 # ---- counts
@@ -255,6 +257,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     clean : bool, default=True
         Remove markup: tags, URLs, e-mail addresses, control characters. Entities such as
         ``&nbsp;`` are decoded, and letters normalised (Unicode NFKC).
+    drop_repeated : bool, default=False
+        Leave out lines and sentences that at least 2 % of the documents contain word for word, such
+        as signatures and disclaimers, unless these documents are alike in their other words, too.
+        They are searched in at most 5,000 evenly spaced documents.
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", or several. "auto" detects languages by
         their grammatical words in 500 evenly spaced documents or, if documents are an iterator, in
@@ -317,6 +323,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         The stem of each word; None if words have no stems.
     grammatical_ : list of str or None
         The grammatical words in ``words_``; None if such words are removed.
+    repeated_ : list of str
+        The repeated lines and sentences that were found, in lower case, with 0 for any number.
+    repeated_words_ : list of str
+        Words that mostly occur in them; none if they are left out.
     known_share_ : float or None
         Expected share of the words of a similar new document that are in ``words_``, estimated by
         leaving out each document of the fit in turn. Grammatical words do not count. None if the
@@ -332,6 +342,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "clean": ["boolean"],
+        "drop_repeated": ["boolean"],
         "language": [StrOptions({"auto", *CODES}), Iterable, None],
         "stop_words": [StrOptions({"auto", *CODES}), Iterable, None],
         "keep_grammar": ["boolean", StrOptions({"auto"})],
@@ -357,6 +368,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self,
         *,
         clean: bool = True,
+        drop_repeated: bool = False,
         language: str | Iterable[str] | None = "auto",
         stop_words: str | Iterable[str] | None = "auto",
         keep_grammar: bool | str = False,
@@ -370,6 +382,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         vocabulary: Iterable[str] | Mapping[str, float] | None = None,
     ) -> None:
         self.clean = clean
+        self.drop_repeated = drop_repeated
         self.language = language
         self.stop_words = stop_words
         self.keep_grammar = keep_grammar
@@ -498,15 +511,29 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         else:
             texts = list(texts)
             some = sample(texts)
-        self.settle(some)
+        self.settle(some, texts if isinstance(texts, list) else some)
         return texts
 
-    def settle(self, some: list[str]) -> None:
-        """Determine languages, stop words and stems from a sample of the texts."""
+    def settle(self, some: list[str], more: list[str] | None = None) -> None:
+        """Determine languages, stop words and stems from a sample of the texts.
+
+        Repeated passages are searched in ``more`` of them, if given.
+        """
+        self._settle_passages(some if more is None else more)
         self.languages_ = self._languages(some)
         self.stop_words_ = self._stop_lists(self.languages_)
         self.stem_ = self._letters(self.languages_)
         self.grammatical_: list[str] | None = [] if self._keeps_grammar(some) else None
+
+    def _settle_passages(self, texts: list[str]) -> None:
+        """Find the repeated passages of texts, unless the words are given."""
+        if self.vocabulary is not None:
+            self._passages: list[RepeatedPassage] = []
+        else:
+            some = texts[:: len(texts) // MAX_PASSAGE_TEXTS + 1]
+            self._passages = find_repeated([clean(text) for text in some] if self.clean else some)
+        self.repeated_ = [key for found in self._passages for key in found.keys]
+        self.repeated_words_: list[str] = []
 
     def _languages(self, texts: list[str]) -> list[str]:
         if self.language is None:
@@ -597,10 +624,23 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if self.keeps_grammar:
             self.grammatical_ = self.words_[grammar[chosen]].tolist()
         self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
+        self.repeated_words_ = self._words_of_passages(found, chosen)
         if isinstance(self.vocabulary, Mapping):
             weights = {tidy(word): float(weight) for word, weight in self.vocabulary.items()}
             self.idf_ = np.array([weights[word] for word in self.words_])
         return chosen
+
+    def _words_of_passages(self, found: Frequencies, chosen: IntArray) -> list[str]:
+        """Return the words of which most occurrences are in repeated passages."""
+        if self.drop_repeated or not getattr(self, "_passages", None):
+            return []
+        inside: defaultdict[str, float] = defaultdict(float)
+        read = self._stemming(self._stems())
+        for passage in self._passages:
+            for word in read(passage.text):
+                inside[word] += passage.share * found.documents
+        often = np.array([inside[word] for word in found.words[chosen]])
+        return self.words_[2 * often > found.occurrences[chosen]].tolist()
 
     def _next_words(self, found: Frequencies, places: IntArray) -> tuple[np.ndarray, np.ndarray]:
         """Return the words that ``max_features`` cuts off first, and their weights."""
@@ -815,7 +855,14 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             cleaned=self.clean,
             grammar=self.keeps_grammar,
             languages=self._tellers(lists),
+            drop=self._drop,
         )
+
+    @property
+    def _drop(self) -> Callable[[str], str] | None:
+        """The function that leaves repeated passages out of a text."""
+        keys = getattr(self, "repeated_", None) if self.drop_repeated else None
+        return partial(without_passages, frozenset(keys)) if keys else None
 
     def _tellers(self, lists: dict[str, list[str]]) -> dict[str, frozenset[str]] | None:
         """Return the words that tell the language of a text, if these are not the stop words."""
