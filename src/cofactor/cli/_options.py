@@ -252,8 +252,8 @@ def _encoder(_: Any, __: Any, name: str | None) -> str | None:
 
 
 def _jobs(_: Any, __: Any, number: int) -> int:
-    if number == 0:
-        raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
+    if number < -1 or number == 0:
+        raise BadInput(f"--jobs {number} is no number of threads; give 1 or more, or -1 for all.")
     return number
 
 

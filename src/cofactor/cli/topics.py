@@ -94,10 +94,11 @@ def show_topics(model: Any, rows: list[dict[str, Any]]) -> None:
     for cells in zip(*told.values(), strict=True):
         table.add_row(*cells)
     show(table)
-    if repeated := [str(row["topic"]) for row in rows if row["repeated"]]:
+    if repeated := sorted(row["topic"] for row in rows if row["repeated"]):
         note(
-            f"Words of topic {' and '.join(repeated)} mostly come from passages that many texts "
-            "repeat word for word, such as signatures; fit --drop-repeated leaves these out."
+            f"The words of topic {' and '.join(map(str, repeated))} mostly come from passages that "
+            "many texts repeat word for word, such as signatures; fit --drop-repeated leaves these "
+            "out."
         )
 
 

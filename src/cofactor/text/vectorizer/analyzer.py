@@ -127,8 +127,14 @@ def is_unspaced(token: str) -> bool:
 
 
 def tidy(text: str) -> str:
-    """Return text in lower case and composed form, with one kind of apostrophe."""
-    return normalise("NFC", text).lower().replace("’", "'")
+    """Return text in lower case and composed form, with one kind of apostrophe.
+
+    Examples
+    --------
+    >>> tidy("İstanbul’DA")  # Python's own lower case has a dot after the i
+    "istanbul'da"
+    """
+    return normalise("NFC", text).replace("İ", "i").lower().replace("’", "'")
 
 
 # What a text is split into, by the name that users give it.

@@ -588,9 +588,16 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return Stems.of(fitted, getattr(self, "languages_", ()), FEW_ENDINGS)
 
     def _known_stems(self, stems: Stems) -> list[str]:
-        """Return the stems of ``words_``; older vectorizers have no list of them."""
+        """Return the stems of ``words_``; older vectorizers have no list of them, and wrote the
+        lower case of the Turkish İ with a dot after it."""
         known = getattr(self, "stems_", None)
-        return [stems.stem(word) for word in self.words_] if known is None else known
+        if known is not None:
+            return known
+        words = self.words_.tolist()
+        dotted = {word: word.replace("i\u0307", "i") for word in words if "i\u0307" in word}
+        if dotted and not set(dotted.values()) & set(words):
+            words = [dotted.get(word, word) for word in words]
+        return [stems.stem(word) for word in words]
 
     def _stemming(self, stems: Stems) -> Callable[[str], Iterable[str]]:
         """Return the function from a text to the stems of its words; it also counts the words."""
