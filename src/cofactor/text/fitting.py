@@ -449,4 +449,5 @@ def _doubts(y: Any, topics: int) -> Iterator[ParameterWarning]:
             classes = np.unique(labels)
         except TypeError:  # labels that cannot be sorted, which the fit rejects
             return
-    yield from class_doubts(classes.tolist(), 0 if several else topics, len(y))
+    many = 0 if several else topics
+    yield from class_doubts(classes.tolist(), many, 0 if several else len(y))
