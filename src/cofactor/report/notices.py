@@ -101,6 +101,11 @@ def _topics(material: Material) -> Notices:
     similar = np.triu(topic_similarity(A, A), 1) > MAX_COSINE
     if twins := [f"{i} and {j}" for i, j in np.argwhere(similar)]:
         yield _note(f"Topics with almost the same words: {'; '.join(twins[:5])}.")
+    if repeated := list(map(str, summaries.repeated_topics(model))):
+        yield _warn(
+            "Topics of passages that many texts repeat word for word, such as signatures: "
+            f"{_and(repeated)}; fit again with drop_repeated."
+        )
     main = set(summaries.topic_classes(model)[0])
     without = [str(name) for name in model.target_names_ if name not in main]
     if without and material.kind == "classes":

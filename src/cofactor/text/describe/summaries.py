@@ -228,6 +228,19 @@ def topic_table(model: Any, n_words: int, by: str) -> Table[Topic]:
     return Table(rows, Topic)
 
 
+def repeated_topics(model: Any) -> list[int]:
+    """Return the topics whose first words mostly come from passages that texts repeat."""
+    words = set(getattr(model.vectorizer_, "repeated_words_", None) or ())
+    if not words:
+        return []
+    return [
+        topic.topic
+        for topic in topic_table(model, COHERENCE_WORDS, "coherence")
+        if 2 * sum(w for word, w in zip(topic.words, topic.weights, strict=True) if word in words)
+        > sum(topic.weights)
+    ]
+
+
 def document_table(model: Any, S: np.ndarray, scores: np.ndarray) -> Table[Document]:
     """Return the main topic, prediction and confidence of documents with representations S."""
     estimator, names = model.estimator_, model.topic_names_
