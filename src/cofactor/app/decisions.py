@@ -145,7 +145,9 @@ class DecisionLog:
         self.lines, self._read_to, self.unreadable = [], 0, 0
         with self.locked() as file:
             present = _read_whole_lines(file, 0, os.fstat(file).st_size).split(b"\n")[:-1]
-            same = len(os.path.commonprefix([[*lines], present]))
+            pairs = enumerate(zip(lines, present, strict=False))
+            apart = (i for i, (mine, theirs) in pairs if mine != theirs)
+            same = next(apart, min(len(lines), len(present)))
             moved = [_moved(line, same, len(lines) - same) for line in present[same:]]
             os.ftruncate(file, sum(len(line) + 1 for line in lines[:same]))
             write_all(file, b"".join(line + b"\n" for line in [*lines[same:], *moved]))

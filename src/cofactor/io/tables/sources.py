@@ -191,7 +191,7 @@ def _open_lines(
     digest = hashlib.sha256()
     decoder = Decoder(path, encoding, digest)
     texts = decoder.texts()
-    if kind == "json" or str(path).startswith(DESCRIPTORS):  # many JSON lines end in .json
+    if kind == "json" or is_descriptor(path):  # many JSON lines end in .json
         sign, texts = first_sign(texts)
         kind = {"[": "json", "{": "jsonl"}.get(sign, "jsonl" if kind == "json" else kind)
     if kind == "json":
