@@ -20,6 +20,7 @@ import click
 
 from cofactor.cli._command import BadInput
 from cofactor.io.errors import at, similar_path
+from cofactor.io.platform import STANDARD_INPUT
 from cofactor.io.tables.labels import (
     LabelColumns,
     Relabels,
@@ -28,8 +29,6 @@ from cofactor.io.tables.labels import (
     read_relabels,
 )
 
-STANDARD_INPUT = "/dev/stdin"
-"""The path of what users call -."""
 PERIODS = ("day", "week", "month", "quarter", "year")
 
 # ---- types of values
@@ -39,7 +38,8 @@ class _ExistingPath(click.Path):
     """A path that must exist; "-" is standard input. Errors suggest a path of a similar name."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        value = STANDARD_INPUT if value == "-" else value
+        if value == "-":
+            return self.coerce_path_result(STANDARD_INPUT)
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -252,8 +252,8 @@ def _encoder(_: Any, __: Any, name: str | None) -> str | None:
 
 
 def _jobs(_: Any, __: Any, number: int) -> int:
-    if number == 0:
-        raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
+    if number < -1 or number == 0:
+        raise BadInput(f"--jobs {number} is no number of threads; give 1 or more, or -1 for all.")
     return number
 
 
@@ -296,6 +296,12 @@ SHARED = {
         type=click.Choice(["auto", "topics", "classes", "numbers"]),
         default="auto",
     ),
+    "log": option(
+        "--log",
+        "Learn the logarithms of numbers; 'auto' does so if they are positive and skewed.",
+        type=click.Choice(["auto", "yes", "no"]),
+        default="auto",
+    ),
     "seed": option("--seed", "Random seed.", type=SEED, default=0),
     "seed_words": repeated(
         "--seed-words NAME=WORD,WORD",
@@ -321,10 +327,26 @@ SHARED = {
     ),
     "stem": option(
         "--stem N",
-        "Treat words with the same first N letters as one. 'auto' is 6, or 'none' for English "
-        "and other languages with few endings; 'none' keeps all words apart.",
+        "Treat words with the same first N letters as one. 'auto' finds the stem of a word by the "
+        "rules of the text's language; 'none' keeps all words apart.",
         default="auto",
         callback=_letters,
+    ),
+    "max_words": option(
+        "--words max_words N",
+        "Maximum number of words that the model knows, the most frequent ones.  [default: 20,000 "
+        "for each language]",
+        type=COUNT,
+    ),
+    "min_documents": option(
+        "--min-documents N",
+        "Leave out words that are in fewer documents.  [default: 5, 2 or 1, by the texts]",
+        type=COUNT,
+    ),
+    "drop_repeated": option(
+        "--drop-repeated",
+        "Leave out lines and sentences that many texts repeat word for word, such as signatures.",
+        is_flag=True,
     ),
     "raw": option("--raw", "Keep tags, entities, URLs and e-mail addresses.", is_flag=True),
     "classes": option(
@@ -354,6 +376,7 @@ SHARED = {
         "--layer NAME", "Layer of an .h5ad file that holds the raw counts.  [default: X]"
     ),
     "data": option("--data", "Table of the documents.  [default: the one of the fit]", type=TABLE),
+    "force": option("--force", "Replace an output that exists.", is_flag=True),
     "as_json": option("--json as_json", "Print the result as JSON.", is_flag=True),
 }
 """The options by the names of their parameters."""
@@ -575,6 +598,9 @@ class WordOptions:
     characters: bool
     stem: Any
     raw: bool
+    max_words: int | None
+    min_documents: int | None
+    drop_repeated: bool
 
     def vectorizer(self, keep_grammar: Any = "auto") -> Any:
         """Return the vectorizer that the options ask for."""
@@ -584,9 +610,12 @@ class WordOptions:
 
         return WordVectorizer(
             clean=not self.raw,
+            drop_repeated=self.drop_repeated,
             language=self.language,
             stop_words=self.stop_words,
             stem=self.stem,
+            max_features=self.max_words or "auto",
+            min_df=self.min_documents or "auto",
             ngram_range=(2, 4) if self.characters else (1, 2) if self.bigrams else (1, 1),
             tokens="characters" if self.characters else "auto",
             keep_grammar=keep_grammar,
@@ -595,7 +624,10 @@ class WordOptions:
 
 _WORDS = {
     name: SHARED[name]
-    for name in ("language", "stop_words", "bigrams", "characters", "stem", "raw")
+    for name in (
+        *("language", "stop_words", "bigrams", "characters", "stem", "raw"),
+        *("max_words", "min_documents", "drop_repeated"),
+    )
 }
 WORDS = Group("words", _WORDS, WordOptions)
 
@@ -609,6 +641,7 @@ class ModelOptions:
     seed_words: dict[str, list[str]] | None
     words: WordOptions
     class_weight: dict[str, float] | str | None
+    log: str
     iterations: int
     jobs: int
 
@@ -629,6 +662,7 @@ class ModelOptions:
             vectorizer=vectorizer,
             max_iter=self.iterations,
             class_weight=self.class_weight,
+            log=self.log,
             n_jobs=self.jobs,
             random_state=self.seed,
             **further,
@@ -636,5 +670,5 @@ class ModelOptions:
 
 
 _SETTINGS = {name: SHARED[name] for name in ("task", "seed", "seed_words")}
-_SETTINGS |= _WORDS | {name: SHARED[name] for name in ("class_weight", "iterations", "jobs")}
+_SETTINGS |= _WORDS | {name: SHARED[name] for name in ("class_weight", "log", "iterations", "jobs")}
 SETTINGS = Group("settings", _SETTINGS, ModelOptions.given)

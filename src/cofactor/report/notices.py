@@ -12,6 +12,7 @@ from cofactor.metrics.topics import topic_similarity
 from cofactor.report.material import Material, is_known
 from cofactor.report.score_tables import MODEL, Evaluation, calibration
 from cofactor.text.describe import summaries
+from cofactor.text.documents import Corpus
 
 MIN_LABELS, MIN_LIVE_SHARE = 5, 0.001  # of a class, of a topic
 MAX_COSINE, MAX_CALIBRATION_ERROR = 0.9, 0.15
@@ -74,13 +75,12 @@ def _fit(material: Material) -> Notices:
 
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:
-    """Point out that scores of refits are not those of edited topics."""
+    """Point out that scores on held-out labels are not those of edited topics."""
     if found is None or material.model.fitted.settled is None:
         return
-    if any(judge is not material.model for judge in found.judges):
+    if found.seen:
         yield _note(
-            "The topics were edited after the fit. The scores come from refits with as many topics "
-            "but without the edits."
+            "The topics were edited after the fit. The scores come from models without the edits."
         )
 
 
@@ -109,12 +109,17 @@ def _unlike(material: Material) -> Notices:
 
 def _topics(material: Material) -> Notices:
     model, A = material.model, material.model.estimator_.components_
-    shares = summaries.corpus_shares(material.S, A)
+    shares = Corpus.of(material.S, A).shares
     if dead := [str(k) for k, share in enumerate(shares) if share < MIN_LIVE_SHARE]:
         yield _warn(f"Topics with almost no documents: {_and(dead)}; use fewer topics.")
     similar = np.triu(topic_similarity(A, A), 1) > MAX_COSINE
     if twins := [f"{i} and {j}" for i, j in np.argwhere(similar)]:
         yield _note(f"Topics with almost the same words: {'; '.join(twins[:5])}.")
+    if repeated := list(map(str, summaries.repeated_topics(model))):
+        yield _warn(
+            "Topics of passages that many texts repeat word for word, such as signatures: "
+            f"{_and(repeated)}; fit again with drop_repeated."
+        )
     main = set(summaries.topic_classes(model)[0])
     without = [str(name) for name in model.target_names_ if name not in main]
     if without and material.kind == "classes":
