@@ -16,6 +16,7 @@ from cofactor.linear import pool as pool_module
 from cofactor.linear.parts import (
     BAYES,
     FLAT,
+    MIXTURE,
     SOFTMAX,
     SPREAD,
     Labels,
@@ -600,9 +601,9 @@ def test_scores_add_up_over_views(kind, per_class):
     pool, scores = data.fit(side=side)
     words = pool.scores(observe(data.cells), Threads())
     assert_allclose(words + pool.side.of(side) @ pool.side_weights, scores, rtol=1e-9, atol=1e-9)
+    parts = (SOFTMAX, SPREAD) if per_class == 1 else (SOFTMAX, SPREAD, MIXTURE)
     assert [name for name in pool.parts if name.startswith("side ")] == [
-        f"side {SOFTMAX}",
-        f"side {SPREAD}",
+        f"side {part}" for part in parts
     ]
     assert all(weight >= 0 for weight in pool.parts.values())
 
@@ -652,10 +653,8 @@ def test_weights_of_axes_are_folded_back_to_the_features(kind, per_class, with_s
     if side is not None:
         own = own + pool.side.of(side) @ pool.side_weights
     assert_allclose(own, scores, rtol=1e-9, atol=1e-9)
-    kinds = ["axes ", "side "] if with_side else ["axes "]
-    assert [name for name in pool.parts if name.startswith(("axes ", "side "))] == [
-        f"{kind}{part}" for kind in kinds for part in (SOFTMAX, SPREAD)
-    ]
+    names = [f"axes {SOFTMAX}", f"axes {SPREAD}"]
+    assert [name for name in pool.parts if name.startswith("axes ")] == names
     assert (pool.expected is None) == (per_class == 1)
 
 

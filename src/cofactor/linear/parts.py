@@ -1,7 +1,8 @@
 """Parts: the linear models of one view that a pool weighs.
 
-Naive Bayes, alone and with expectation maximisation; softmax regression; and a model of labels that
-spread over a graph of neighbours. All are fitted to weighted soft labels (`Labels`) and have one
+Naive Bayes, alone and with expectation maximisation; softmax regression; a model of labels that
+spread over a graph of neighbours; and, of vectors, a mixture of Gaussians that share a covariance.
+All are fitted to weighted soft labels (`Labels`) and have one
 form (`LinearModel`): scores are sums over the features, so each feature has its part in them.
 
 Several labellings of the same samples, such as those with the labels of one fold hidden, stand on
@@ -50,7 +51,14 @@ COSINES_TOGETHER = 32
 """Number of samples whose neighbours are sought together: few, so that they stay in the cache."""
 MAX_GRAPH_ROWS = 5000
 """Maximum number of samples in the graph of neighbours."""
+MIXTURE_AXES = 32
+"""Number of axes that a mixture of Gaussians sees: those along which samples vary most."""
+EVEN_COVARIANCE = 0.2
+"""Share of the covariance of a mixture that is the same along all axes."""
+MIXTURE_SCALE = 0.3
+"""Scores of a mixture are multiplied by this: axes depend on each other, so they are too sure."""
 BAYES, FLAT, SOFTMAX, SPREAD = "naive Bayes", "naive Bayes, equal shares", "softmax", "neighbours"
+MIXTURE = "mixture"
 
 
 class LinearModel(NamedTuple):
@@ -194,13 +202,16 @@ def em_naive_bayes(
     *,
     flat: bool = False,
     earlier: ClassSums | None = None,
+    guessed: FloatArray | None = None,
 ) -> ClassSums:
     """Fit naive Bayes to the labelled samples, then repeatedly also to guesses for the others.
 
     Expectation maximisation moves the classes' shares with the guesses and can lose a class; with
-    ``flat`` it cannot. ``earlier`` are the sums of earlier samples.
+    ``flat`` it cannot. ``earlier`` are the sums of earlier samples. If shares of all samples are
+    ``guessed`` already, it starts from them.
     """
-    sums = naive_bayes(X, labels.weighted, earlier, labels.importance)
+    start = labels.weighted if guessed is None else labels.with_guesses(guessed)
+    sums = naive_bayes(X, start, earlier, labels.importance)
     for _ in range(0 if labels.known.all() else rounds):
         weighted = labels.with_guesses(softmax(sums.model(flat=flat).scores(X), axis=-1))
         sums = naive_bayes(X, weighted, earlier, labels.importance)
@@ -355,6 +366,60 @@ def spread_labels(graph: Matrix, labels: Labels) -> FloatArray:
     return np.where(labels.known[..., None], labels.shares, Q)
 
 
+# ---- mixtures of Gaussians
+
+
+def em_mixture(X: Matrix, labels: Labels, rounds: int = EM_ROUNDS) -> LinearModel:
+    """Fit a Gaussian to each class, all with one covariance, then repeatedly also to guesses.
+
+    It sees the axes along which dense samples vary most. One covariance makes the scores linear.
+    """
+    squares = labels.counts @ X.squares()
+    axes = np.sort(np.argsort(-squares, kind="stable")[:MIXTURE_AXES])
+    rows = X.values[:, axes]
+    leading = labels.weights.shape[1:]
+    weights = np.zeros((X.shape[1], *labels.shares.shape[1:]))
+    base = np.zeros(labels.shares.shape[1:])
+    for place in np.ndindex(leading):
+        each = (slice(None), *place)
+        own = Labels(
+            labels.shares[each],
+            labels.weights[each],
+            labels.counts,
+            None if labels.importance is None else labels.importance[each],
+        )
+        W, base[place] = _one_mixture(rows, own, rounds)
+        weights[(axes, *place)] = W
+    return LinearModel(weights, base)
+
+
+def _one_mixture(rows: FloatArray, labels: Labels, rounds: int) -> LinearModel:
+    """Fit the mixture of one labelling."""
+    n_axes = rows.shape[1]
+    start = (rows.T * labels.counts) @ rows / labels.counts.sum()
+    counted = np.where(labels.known, labels.weights, UNLABELLED_WEIGHT * labels.counts)
+    scatter = (rows.T * counted) @ rows
+
+    def model(weighted: FloatArray, covariance: FloatArray | None) -> LinearModel:
+        sizes = weighted.sum(axis=0)
+        sums = rows.T @ weighted
+        means = sums / np.maximum(sizes, 1e-9)
+        if covariance is None:
+            covariance = (scatter - sums @ means.T) / counted.sum()
+        even = np.trace(covariance) / n_axes * np.eye(n_axes)
+        covariance = (1 - EVEN_COVARIANCE) * covariance + EVEN_COVARIANCE * even
+        W = np.linalg.solve(covariance, means)
+        important = weighted if labels.importance is None else weighted * labels.importance[:, None]
+        shares = important.sum(axis=0) + 1.0
+        return LinearModel(W, np.log(shares / shares.sum()) - (W * means).sum(axis=0) / 2)
+
+    found = model(labels.weighted, start)
+    for _ in range(0 if labels.known.all() else rounds):
+        guessed = softmax(rows @ found.weights + found.base, axis=1)
+        found = model(labels.with_guesses(guessed), None)
+    return LinearModel(MIXTURE_SCALE * found.weights, MIXTURE_SCALE * found.base)
+
+
 # ---- all parts of a view
 
 
@@ -374,6 +439,8 @@ class ViewParts:
         Usual weights of the parts, relative to those of the view alone.
     axes : Axes or None
         What the columns are made of; None if they are those of the samples.
+    mixture : bool
+        Whether a mixture of Gaussians is among the parts.
     """
 
     X: Matrix
@@ -381,6 +448,7 @@ class ViewParts:
     name: str = ""
     share: float = 1.0
     axes: Axes | None = None
+    mixture: bool = False
     graph_rows: IntArray = field(init=False)
     graph: Matrix | None = field(init=False)
 
@@ -395,26 +463,37 @@ class ViewParts:
     @property
     def names(self) -> tuple[str, ...]:
         names = (BAYES, FLAT, SOFTMAX) if self.X.is_sparse else (SOFTMAX,)
-        return names if self.graph is None else (*names, SPREAD)
+        names = names if self.graph is None else (*names, SPREAD)
+        return (*names, MIXTURE) if self.mixture else names
 
     def fold(self, model: LinearModel) -> LinearModel:
         """Return a model of the view as one of the samples' own columns."""
         return model if self.axes is None else LinearModel(*self.axes.fold(*model))
 
-    def fit(self, labels: Labels, rounds: int) -> dict[str, LinearModel]:
-        """Fit all parts but softmax regression, with some rounds of expectation maximisation."""
-        return {name: self.fit_part(name, labels, rounds) for name in self.names if name != SOFTMAX}
+    def fit(
+        self, labels: Labels, rounds: int, guessed: FloatArray | None = None
+    ) -> dict[str, LinearModel]:
+        """Fit all parts but softmax regression, with some rounds of expectation maximisation.
 
-    def fit_part(self, name: str, labels: Labels, rounds: int) -> LinearModel:
+        If shares of all samples are ``guessed`` already, parts learn from them.
+        """
+        each = (name for name in self.names if name != SOFTMAX)
+        return {name: self.fit_part(name, labels, rounds, guessed) for name in each}
+
+    def fit_part(
+        self, name: str, labels: Labels, rounds: int, guessed: FloatArray | None = None
+    ) -> LinearModel:
         if name == SPREAD:
-            return self._fit_spread(labels)
+            return self._fit_spread(labels, guessed)
+        if name == MIXTURE:
+            return em_mixture(self.X, labels, rounds)
         flat = name == FLAT
-        return em_naive_bayes(self.X, labels, rounds, flat=flat).model(flat=flat)
+        return em_naive_bayes(self.X, labels, rounds, flat=flat, guessed=guessed).model(flat=flat)
 
-    def _fit_spread(self, labels: Labels) -> LinearModel:
+    def _fit_spread(self, labels: Labels, guessed: FloatArray | None) -> LinearModel:
         assert self.graph is not None
         near = labels.select(self.graph_rows)
-        Q = spread_labels(self.graph, near)
+        Q = spread_labels(self.graph, near) if guessed is None else guessed[self.graph_rows]
         weighted = near.with_guesses(Q)
         if self.X.is_sparse:
             return naive_bayes(self.near, weighted, None, near.importance).model()
@@ -424,7 +503,8 @@ class ViewParts:
 
     def usual_weights(self) -> tuple[FloatArray, float]:
         """Return the usual weight of each part, and how strongly it holds."""
-        usual = {BAYES: 0.35, FLAT: 0.35, SOFTMAX: 1.0, SPREAD: 0.0 if self.X.is_sparse else 0.3}
+        spread = 0.0 if self.X.is_sparse else 0.3
+        usual = {BAYES: 0.35, FLAT: 0.35, SOFTMAX: 1.0, SPREAD: spread, MIXTURE: 0.3}
         return np.array([usual[name] for name in self.names]), 10.0 if self.X.is_sparse else 1.0
 
     def weights_without_held_out(self, models: dict[str, LinearModel]) -> FloatArray:
