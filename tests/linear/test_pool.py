@@ -601,7 +601,7 @@ def test_scores_add_up_over_views(kind, per_class):
     pool, scores = data.fit(side=side)
     words = pool.scores(observe(data.cells), Threads())
     assert_allclose(words + pool.side.of(side) @ pool.side_weights, scores, rtol=1e-9, atol=1e-9)
-    parts = (SOFTMAX, SPREAD) if per_class == 1 else (SOFTMAX, SPREAD, MIXTURE)
+    parts = SOFTMAX, SPREAD, MIXTURE
     assert [name for name in pool.parts if name.startswith("side ")] == [
         f"side {part}" for part in parts
     ]

@@ -303,8 +303,7 @@ def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: 
     if not X.is_sparse and min(X.shape) <= MAX_ROTATED_SIDE:
         X, basis = X.rotated()
         axes = Axes(basis, np.zeros(basis.shape[1])) if axes is None else axes.rotated(basis)
-    mixture = name == SIDE and bool((_folds(labels)[0] >= 0).any())
-    return ViewParts(X, labels, name, share, axes, mixture)
+    return ViewParts(X, labels, name, share, axes, vectors=name == SIDE)
 
 
 def _sum(models: Sequence[LinearModel]) -> LinearModel:
