@@ -410,12 +410,12 @@ def gaussians(
 def em_gaussians(X: Matrix, labels: Labels, rounds: int = EM_ROUNDS) -> LinearModel:
     """Fit Gaussians to the labelled samples, then repeatedly also to guesses for the others.
 
-    The first ones have the covariance of all samples.
+    The first ones have the covariance of all samples, later ones that within classes.
     """
     spread = scatter(X, labels.counts) / labels.counts.sum()
     model = gaussians(X, labels.weighted, spread, labels.importance)
     squares = None
-    for _ in range(0 if labels.known.all() else rounds):
+    for _ in range(1 if labels.known.all() else rounds):
         weighted = labels.with_guesses(softmax(model.scores(X), axis=-1))
         squares = scatter(X, weighted.sum(axis=-1)) if squares is None else squares
         covariance = within_classes(X, weighted, squares)
