@@ -630,6 +630,21 @@ def test_vectors_equal_to_the_features_say_the_same():
     assert both.expected.n_samples == alone.expected.n_samples
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_views_teach_each_other_where_no_label_can_be_held_out(kind):
+    """The words of the labelled samples say nothing; those of what their vectors find do."""
+    data = Data(kind, n=200, per_class=1, seed=3)
+    cells, side = data.cells.copy(), data.vectors(0.2)
+    cells[data.labelled] = cells[data.labelled].mean(axis=0)
+    alone, _ = data.fit(cells=cells)
+    both, _ = data.fit(cells=cells, side=side)
+    right = []
+    for pool in alone, both:
+        words = np.asarray(pool.view.of(observe(cells)) @ pool.model.weights)
+        right.append(np.mean((words - words.mean(axis=0)).argmax(axis=1) == data.y))
+    assert right[1] > right[0] + 0.2
+
+
 # ---- axes of the features
 
 
