@@ -22,6 +22,7 @@ from cofactor.cli._terminal import (
     emit,
     note,
     opened_output,
+    refuse_overwriting,
     refuse_table_as_output,
     rounded,
 )
@@ -31,7 +32,7 @@ from cofactor.io.json_text import to_json
 from cofactor.io.tables import InputError, Source
 from cofactor.io.tables.decoding import batches
 from cofactor.io.tables.labels import as_text, one_cell, text_column
-from cofactor.io.tables.writers import free_name, make_writer, output_kind
+from cofactor.io.tables.writers import KEEPS_LISTS, free_name, make_writer, output_kind
 
 BATCH_TEXTS = 4096
 MIN_COMPARED_TEXTS, MAX_COMPARED_TEXTS = 20, 1000
@@ -44,9 +45,10 @@ MIN_KNOWN_SHARE = 0.7
 @opt.model_argument
 @opt.table_argument
 @opt.file_option(
-    "File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]"
+    "File to write: .csv, .tsv or .jsonl, also compressed (.gz), .parquet or .xlsx.  [default: CSV "
+    "on stdout]"
 )
-@opt.add(opt.reading("text"))
+@opt.add("force", opt.reading("text"))
 @opt.option("--all-classes", "Add the probability of every class.", is_flag=True)
 @opt.option(
     "--topics",
@@ -72,6 +74,7 @@ def predict(
     table: Path,
     output: Path | None,
     asked: opt.TableOptions,
+    force: bool,
     id: str | None,
     keep: tuple[str, ...],
     keep_formulas: bool,
@@ -88,7 +91,9 @@ def predict(
     Numbers come with the columns low and high in place of a confidence: nine of ten new values lie
     between them, by held-out labels of the fit.
 
-    In CSV and TSV, cells that a spreadsheet would take for a formula get an apostrophe in front. A
+    Several labels stay a list in JSON lines and Parquet; elsewhere the separator of the fit, or a
+    semicolon, joins them. In CSV and TSV, cells that a spreadsheet would take for a formula get an
+    apostrophe in front. A
     manifest beside the output says how it was made. With --json and without --output, rows are
     printed as JSON lines.
 
@@ -96,6 +101,7 @@ def predict(
     be an .h5ad file: a copy of TABLE with the predictions in obs and the topics in obsm.
     """
     refuse_table_as_output(output, table)
+    refuse_overwriting(output, force)
     if holds_cells(table, layer):
         _predict_cells(model, table, output, layer, as_json, columns)
         return
@@ -113,8 +119,9 @@ def predict(
             f"stay empty; only {topic} is filled in."
         )
     with ExitStack() as after, announce("Predicting"), opened_output(output) as file:
-        writer = make_writer(file, kind, copied.columns, added, not keep_formulas)
-        counts = _write(writer, opened, source, column, copied, form)
+        like = source.path if source.kind == "parquet" else None
+        with make_writer(file, kind, copied.columns, added, not keep_formulas, like) as writer:
+            counts = _write(writer, opened, source, column, copied, form)
         facts = _facts(opened, source, output, column, added, counts)
         if output:  # the manifest takes its place directly after the output
             after.enter_context(delaying_signals())
@@ -221,7 +228,7 @@ class _CellFormat:
         if columns.kind == "numbers":
             each = len(columns.own_names) // len(columns.targets)  # a number and its bounds
             decimals = tuple(d for d in number_decimals(opened.model) for _ in range(each))
-        return cls(columns, separator, kind == "jsonl" and not separator, decimals)
+        return cls(columns, separator, kind in KEEPS_LISTS and not separator, decimals)
 
     def cells(self, answers: Any) -> Iterator[list[Any]]:
         """Yield the cells of each document."""
@@ -437,8 +444,7 @@ def _write_cells(
     added += model.classes if columns["all_classes"] else []
     added += [f"topic {k}" for k in range(answers.shares.shape[1])] if columns["topics"] else []
     predicted = zip(names, *answers.predictions(columns["abstain"] or 0.0), strict=True)
-    with opened_output(output) as file:
-        writer = make_writer(file, kind, ["cell"], added)
+    with opened_output(output) as file, make_writer(file, kind, ["cell"], added) as writer:
         for i, (name, code, confidence) in enumerate(predicted):
             P, S = answers.probabilities[i], answers.shares[i]
             row = [None, None] if code < 0 else [model.classes[code], rounded(confidence)]

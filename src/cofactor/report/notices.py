@@ -72,13 +72,12 @@ def _fit(material: Material) -> Notices:
 
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:
-    """Point out that scores of refits are not those of edited topics."""
+    """Point out that scores on held-out labels are not those of edited topics."""
     if found is None or material.model.fitted.settled is None:
         return
-    if any(judge is not material.model for judge in found.judges):
+    if found.seen:
         yield _note(
-            "The topics were edited after the fit. The scores come from refits with as many topics "
-            "but without the edits."
+            "The topics were edited after the fit. The scores come from models without the edits."
         )
 
 
@@ -102,6 +101,11 @@ def _topics(material: Material) -> Notices:
     similar = np.triu(topic_similarity(A, A), 1) > MAX_COSINE
     if twins := [f"{i} and {j}" for i, j in np.argwhere(similar)]:
         yield _note(f"Topics with almost the same words: {'; '.join(twins[:5])}.")
+    if repeated := list(map(str, summaries.repeated_topics(model))):
+        yield _warn(
+            "Topics of passages that many texts repeat word for word, such as signatures: "
+            f"{_and(repeated)}; fit again with drop_repeated."
+        )
     main = set(summaries.topic_classes(model)[0])
     without = [str(name) for name in model.target_names_ if name not in main]
     if without and material.kind == "classes":

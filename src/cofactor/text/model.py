@@ -23,7 +23,7 @@ from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.classes import read_targets
-from cofactor.targets.values import LOG_CHOICES
+from cofactor.targets.values import LOG_CHOICES, tell_of_logarithms
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
@@ -329,7 +329,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return self.set_fitted(fit_blocks(self, X, fit=fit))
         warn_of_labels(read_targets(y), self.task, self.n_components)
         weights = {"sample_weight": sample_weight, "target_weights": target_weights}
-        return self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
+        self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
+        if self.log == "auto" and predictions.predicted_kind(self.estimator_) == "numbers":
+            tell_of_logarithms(self.estimator_.coding)
+        return self
 
     @checks_parameters
     def partial_fit(self, documents: Iterable[Any], y: Any = None, *, classes: Any = None) -> Self:

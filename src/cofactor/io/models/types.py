@@ -315,6 +315,9 @@ def _check_words(vectorizer: Any, parts: dict[str, Any]) -> None:
     )
     kept = parts.get("grammatical_")
     require(kept is None or _are_strings(kept), "grammatical_ is not a list of words")
+    for name in ("repeated_", "repeated_words_"):
+        found = parts.get(name)
+        require(found is None or _are_strings(found), f"{name} is not a list of texts")
     stems = parts.get("stems_")
     good = stems is None or (_are_strings(stems) and len(stems) == len(words) == len(set(stems)))
     require(good, "stems_ are not the stems of the words")
