@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from cofactor._version import __version__
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "stopwordsiso")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "stopwordsiso", "snowballstemmer")
 
 
 def version_of(name: str) -> str | None:

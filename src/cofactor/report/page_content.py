@@ -163,7 +163,7 @@ def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]
         name = "classes" if material.kind == "classes" else "labels"
         rows.append(_figure(name, str(len(material.classes)), _label_remark(material)))
     expected = material.model.expected_score_
-    if expected is not None and found is None:
+    if expected is not None and found is None and not material.is_single_class:
         rows.append(_figure("expected", str(expected), "on new documents like those of the fit"))
     if found is not None:
         score = format_score(found.kind, found.scores()[MODEL])

@@ -34,8 +34,8 @@ _PASSAGES = re.compile(r"([\r\n]+|(?<=[.!?。！？])\s+)")
 _DIGITS = re.compile(r"\d+")
 
 
-def find_repeated(texts: Sequence[str]) -> list[RepeatedPassage]:
-    """Return the repeated passages of texts.
+def find_repeated(texts: Sequence[str], is_sample: bool = False) -> list[RepeatedPassage]:
+    """Return the repeated passages of texts, or those of which a sample contains fewer by chance.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def find_repeated(texts: Sequence[str]) -> list[RepeatedPassage]:
     found = Passages()
     for row, text in enumerate(texts):
         found.add(row, text)
-    return found.repeated(texts)
+    return found.repeated(texts, MIN_SHARE / 2 if is_sample else MIN_SHARE)
 
 
 class RepeatedPassage(NamedTuple):
@@ -97,15 +97,19 @@ class Passages:
         if len(self.found) > MAX_PASSAGES:
             self.found = {key: one for key, one in self.found.items() if one.count > 1}
 
-    def repeated(self, sample: Sequence[str]) -> list[RepeatedPassage]:
+    def repeated(
+        self, sample: Sequence[str], min_share: float = MIN_SHARE
+    ) -> list[RepeatedPassage]:
         """Return the repeated passages, the most frequent first.
 
         Parameters
         ----------
         sample : sequence of str
             Some of the texts, which show whether a passage is content.
+        min_share : float
+            Minimum share of the texts that contain it.
         """
-        least = max(MIN_SHARE * self.texts, MIN_TEXTS)
+        least = max(min_share * self.texts, MIN_TEXTS)
         groups: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
         for key, one in self.found.items():
             if one.count >= least:
