@@ -23,8 +23,8 @@ from sklearn import datasets
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from cofactor.datasets.docstrings import docstring_corpus
 from cofactor.experiments import MissingData
-from cofactor.experiments.docstrings import docstring_corpus
 from cofactor.experiments.documents import STOP_WORDS_FILE, find_stop_words
 from cofactor.experiments.newsgroups import splits as newsgroups
 from cofactor.io.errors import InputError

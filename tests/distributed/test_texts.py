@@ -94,6 +94,22 @@ def test_a_killed_worker_changes_nothing(after, new_cluster, here):
     assert_same(here, model)
 
 
+def test_predictions_of_a_dataframe(client, here):
+    dataframe = pytest.importorskip("dask.dataframe")
+    import pandas as pd
+
+    whole = pd.DataFrame({"id": range(len(TEXTS)), "body": TEXTS})
+    found = distributed.predict(here, dataframe.from_pandas(whole, npartitions=3), text="body")
+    with client.as_current():
+        computed = found.compute()
+    pd.testing.assert_frame_equal(
+        computed.astype(object), here.annotate(whole, text="body").astype(object)
+    )
+    assert list(found.columns) == list(computed.columns)
+    with pytest.raises(TypeError, match="pass a dask dataframe with a column of texts"):
+        distributed.predict(here, parts(TEXTS))
+
+
 def test_refusals(client):
     model = TopicModel(2, random_state=0)
     with pytest.raises(TypeError, match="documents is a list; pass a column of a dask dataframe"):

@@ -24,6 +24,7 @@ PARAMETERS = {
     "max_features": "--words",
     "min_df": "--min-documents",
     "class_weight": "--class-weight",
+    "log": "--log",
     "encoder": "--encoder",
     "task": "--task",
     "max_iter": "--iterations",

@@ -20,6 +20,7 @@ import click
 
 from cofactor.cli._command import BadInput
 from cofactor.io.errors import at, similar_path
+from cofactor.io.platform import STANDARD_INPUT
 from cofactor.io.tables.labels import (
     LabelColumns,
     Relabels,
@@ -28,8 +29,6 @@ from cofactor.io.tables.labels import (
     read_relabels,
 )
 
-STANDARD_INPUT = "/dev/stdin"
-"""The path of what users call -."""
 PERIODS = ("day", "week", "month", "quarter", "year")
 
 # ---- types of values
@@ -39,7 +38,8 @@ class _ExistingPath(click.Path):
     """A path that must exist; "-" is standard input. Errors suggest a path of a similar name."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        value = STANDARD_INPUT if value == "-" else value
+        if value == "-":
+            return self.coerce_path_result(STANDARD_INPUT)
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -296,6 +296,12 @@ SHARED = {
         type=click.Choice(["auto", "topics", "classes", "numbers"]),
         default="auto",
     ),
+    "log": option(
+        "--log",
+        "Learn the logarithms of numbers; 'auto' does so if they are positive and skewed.",
+        type=click.Choice(["auto", "yes", "no"]),
+        default="auto",
+    ),
     "seed": option("--seed", "Random seed.", type=SEED, default=0),
     "seed_words": repeated(
         "--seed-words NAME=WORD,WORD",
@@ -370,6 +376,7 @@ SHARED = {
         "--layer NAME", "Layer of an .h5ad file that holds the raw counts.  [default: X]"
     ),
     "data": option("--data", "Table of the documents.  [default: the one of the fit]", type=TABLE),
+    "force": option("--force", "Replace an output that exists.", is_flag=True),
     "as_json": option("--json as_json", "Print the result as JSON.", is_flag=True),
 }
 """The options by the names of their parameters."""
@@ -634,6 +641,7 @@ class ModelOptions:
     seed_words: dict[str, list[str]] | None
     words: WordOptions
     class_weight: dict[str, float] | str | None
+    log: str
     iterations: int
     jobs: int
 
@@ -654,6 +662,7 @@ class ModelOptions:
             vectorizer=vectorizer,
             max_iter=self.iterations,
             class_weight=self.class_weight,
+            log=self.log,
             n_jobs=self.jobs,
             random_state=self.seed,
             **further,
@@ -661,5 +670,5 @@ class ModelOptions:
 
 
 _SETTINGS = {name: SHARED[name] for name in ("task", "seed", "seed_words")}
-_SETTINGS |= _WORDS | {name: SHARED[name] for name in ("class_weight", "iterations", "jobs")}
+_SETTINGS |= _WORDS | {name: SHARED[name] for name in ("class_weight", "log", "iterations", "jobs")}
 SETTINGS = Group("settings", _SETTINGS, ModelOptions.given)

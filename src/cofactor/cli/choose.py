@@ -160,8 +160,7 @@ def _choose(
 
 def _write(found: Any, output: Path, kind: str) -> None:
     columns = list(found.table[0])
-    with replacing(output) as file:
-        writer = make_writer(file, kind, columns)
+    with replacing(output) as file, make_writer(file, kind, columns) as writer:
         for row in found.table:
             writer.write([row[name] for name in columns])
 

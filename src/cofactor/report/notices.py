@@ -72,13 +72,12 @@ def _fit(material: Material) -> Notices:
 
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:
-    """Point out that scores of refits are not those of edited topics."""
+    """Point out that scores on held-out labels are not those of edited topics."""
     if found is None or material.model.fitted.settled is None:
         return
-    if any(judge is not material.model for judge in found.judges):
+    if found.seen:
         yield _note(
-            "The topics were edited after the fit. The scores come from refits with as many topics "
-            "but without the edits."
+            "The topics were edited after the fit. The scores come from models without the edits."
         )
 
 

@@ -18,7 +18,7 @@ from scipy import sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.estimators import NMF
@@ -41,7 +41,7 @@ from cofactor.text.encoders import (
     vectors_fit,
 )
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.grammar import class_numbers, grammar_helps
+from cofactor.text.grammar import TrialLabels, grammar_helps, trial_labels
 from cofactor.text.seeds import (
     Mass,
     Seed,
@@ -166,27 +166,27 @@ def vectorise(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
     """
     vectorizer = _new_vectorizer(model, y)
     X = sp.csr_array(vectorizer.fit_transform(texts))
-    classes = class_numbers(y, len(texts)) if infer_task(y, model.task) == "classes" else None
+    labels = trial_labels(y, len(texts)) if infer_task(y, model.task) == "classes" else None
     on_trial = getattr(vectorizer, "keeps_grammar", False) and vectorizer.keep_grammar == "auto"
-    if on_trial and not grammar_helps(X, Words.of(vectorizer).hidden, classes, model.n_jobs):
+    if on_trial and not grammar_helps(X, Words.of(vectorizer).hidden, labels, model.n_jobs):
         vectorizer = clone(vectorizer).set_params(keep_grammar=False)
         X = sp.csr_array(vectorizer.fit_transform(texts))
-    _tell_of_cut_words(vectorizer, texts, classes, model.n_jobs)
+    _tell_of_cut_words(vectorizer, texts, labels, model.n_jobs)
     return vectorizer, X
 
 
 def _tell_of_cut_words(
-    vectorizer: Any, texts: list[str], classes: IntArray | None, n_jobs: int | None
+    vectorizer: Any, texts: list[str], labels: TrialLabels | None, n_jobs: int | None
 ) -> None:
     """Warn if ``max_features`` cuts off words that make held-out labels more likely."""
     wider = vectorizer.widened() if isinstance(vectorizer, WordVectorizer) else None
-    if wider is None or classes is None:
+    if wider is None or labels is None:
         return
-    labelled = np.flatnonzero(classes >= 0)
+    labelled = np.flatnonzero(labels.labelled)
     labelled = labelled[even_rows(len(labelled), MAX_TRIAL_DOCUMENTS)]
     X = sp.csr_array(wider.transform([texts[d] for d in labelled]))
     cut = np.arange(X.shape[1]) >= len(vectorizer.words_)
-    if grammar_helps(X, cut, classes[labelled], n_jobs, MAX_TRIAL_DOCUMENTS):
+    if grammar_helps(X, cut, labels.select(labelled), n_jobs, MAX_TRIAL_DOCUMENTS):
         kept = len(vectorizer.words_)
         warn(
             ParameterWarning(

@@ -15,15 +15,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.callback import CallbackSupportMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.classes import read_targets
+from cofactor.targets.values import LOG_CHOICES, tell_of_logarithms
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
@@ -88,6 +88,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Weight of a seed word relative to its occurrences in the documents.
     data_loss, supervision, solver, init, max_iter, tol, priors, head, class_weight, n_jobs
         As in :class:`SSNMFClassifier`. ``class_weight`` applies to classes only.
+    log : {"auto", "yes", "no"}, default="auto"
+        Whether the logarithms of numbers are learned, as in :class:`SSNMFRegressor`. "auto" says so
+        in a warning.
     target_loss : as in :class:`SSNMFClassifier`, optional
         None stands for the estimator's default: "kullback-leibler" for classes, "frobenius" for
         numbers.
@@ -176,6 +179,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "language": [str, Iterable, None],
         "seeds": "no_validation",
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
+        "log": [StrOptions({*LOG_CHOICES})],
     }
 
     _fitted: FittedTopics
@@ -221,6 +225,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         priors: Mapping[str, Any] | None = None,
         head: str = "pooled",
         class_weight: dict[Any, float] | str | None = None,
+        log: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -241,6 +246,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.priors = priors
         self.head = head
         self.class_weight = class_weight
+        self.log = log
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -323,7 +329,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return self.set_fitted(fit_blocks(self, X, fit=fit))
         warn_of_labels(read_targets(y), self.task, self.n_components)
         weights = {"sample_weight": sample_weight, "target_weights": target_weights}
-        return self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
+        self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
+        if self.log == "auto" and predictions.predicted_kind(self.estimator_) == "numbers":
+            tell_of_logarithms(self.estimator_.coding)
+        return self
 
     @checks_parameters
     def partial_fit(self, documents: Iterable[Any], y: Any = None, *, classes: Any = None) -> Self:
@@ -647,12 +656,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         topics: bool = False,
         top: int = 0,
         abstain: float = 0.0,
+        whole: bool = False,
     ) -> Any:
         """Return a table with prediction, confidence, topic and reason beside its rows.
 
         The columns are those of the command ``cofactor predict``. ``reason`` says why a prediction
         is missing or doubtful: the text has no known word, no label reaches its threshold (then the
-        nearest one is given), or the prediction is less probable than ``abstain``.
+        nearest one is given), or the prediction is less probable than ``abstain``. Numbers have no
+        confidence, but the columns ``low`` and ``high``: nine of ten new values lie between them.
 
         Parameters
         ----------
@@ -669,6 +680,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Number of most probable classes to add, with their probabilities.
         abstain : float, default=0
             Minimum probability of a prediction; ``expected_coverage`` says what to expect.
+        whole : bool, default=False
+            Round predicted numbers to whole numbers.
 
         Returns
         -------
@@ -684,7 +697,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         asked = {"all_classes": all_classes, "topics": topics, "top": top, "abstain": abstain}
-        return annotate(self, X, text, asked)
+        return annotate(self, X, text, {**asked, "whole": whole})
 
     def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
         """Describe the classes: their keywords, and the contribution of each topic.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cofactor._version import __version__
-from cofactor._versions import versions
+from cofactor._versions import commit, versions
 from cofactor.io import npy
 from cofactor.io.json_text import from_json_file
 from cofactor.io.models.codec import NoModelError
@@ -64,6 +64,7 @@ def make_manifest(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         **facts,
         "versions": versions(),
+        "commit": commit(),
         "shape": _shape({**packed, **samples}),
         "files": {name: file_facts(data) for name, data in files.items()},
         "arrays": {name: describe(array) for name, array in packed.items()},

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cofactor._fields import Deferred
-from cofactor.io import npy
+from cofactor.io import npy, platform
 from cofactor.io.untrusted import open_plain, require
 
 SAMPLES = "samples.npz"
@@ -74,24 +74,39 @@ class OpenFile(io.RawIOBase):
         return self.place
 
     def readinto(self, buffer: Any) -> int:
-        data = os.pread(self.descriptor, len(buffer), self.place)
-        buffer[: len(data)] = data
-        self.place += len(data)
-        return len(data)
+        found = platform.HERE.read_at(self.descriptor, memoryview(buffer), self.place)
+        self.place += found
+        return found
 
 
 class SampleFile:
-    """The file of a model folder; it stays readable if the folder is replaced or removed."""
+    """The file of a model folder; it stays readable if the folder is replaced or removed.
+
+    Where an open file could not be replaced, it is read at once and closed.
+    """
 
     def __init__(self, path: Path, facts: dict[str, Any]) -> None:
         self.descriptor = open_plain(path)
         self.digest, self.checked = facts["sha256"], False
         found, size = os.fstat(self.descriptor).st_size, facts["bytes"]
         require(found == size, f"{SAMPLES} has {found} bytes instead of {size}; it is cut off")
+        self.contents: bytes | None = None
+        if not platform.HERE.replaces_open_files:
+            self.contents = self._open().read()
+            self._close()
+
+    def _open(self) -> io.BufferedReader | io.BytesIO:
+        if self.contents is not None:
+            return io.BytesIO(self.contents)
+        return io.BufferedReader(OpenFile(self.descriptor), CHUNK_BYTES)
+
+    def _close(self) -> None:
+        os.close(self.descriptor)
+        del self.descriptor
 
     def __del__(self) -> None:
         if hasattr(self, "descriptor"):
-            os.close(self.descriptor)
+            self._close()
 
     def deferred(self, declared: dict[str, Any], failing: Failing) -> dict[str, Deferred]:
         """Return the declared arrays, to be read later; ``failing`` makes errors of faults."""
@@ -113,7 +128,7 @@ class SampleFile:
 
     def array(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """Read one array."""
-        file = io.BufferedReader(OpenFile(self.descriptor), CHUNK_BYTES)
+        file = self._open()
         if not self.checked:
             good = hashlib.file_digest(file, "sha256").hexdigest() == self.digest
             require(good, f"{SAMPLES} was changed after it was saved")

@@ -225,7 +225,7 @@ def _take_topics(model: TopicModel) -> dict[str, Any]:
 
 def _make_topics(parts: dict[str, Any]) -> TopicModel:
     parts = dict(parts)
-    model: TopicModel = _unfitted(TopicModel, parts.pop("parameters", None), {})
+    model: TopicModel = _unfitted(TopicModel, parts.pop("parameters", None), {"log": "no"})
     if not parts:
         return model
     fitted = _state(FittedTopics, parts, {})

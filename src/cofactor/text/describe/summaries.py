@@ -22,8 +22,10 @@ from cofactor.targets.classes import encode_classes
 from cofactor.targets.reading import read_numbers, readable, tall
 from cofactor.text.describe.predictions import (
     has_head,
+    number_decimals,
     predicted_kind,
     read_predictions,
+    round_number,
     topic_links,
 )
 from cofactor.text.describe.table import Table
@@ -166,8 +168,18 @@ def shown_link(model: Any, topic: Topic) -> str:
     """Return a topic's link as text: a percentage for classes, else the value."""
     if topic.label_weight is None:
         return ""
-    form = ".0%" if hasattr(model.estimator_, "classes_") else ".3g"
-    return f"{topic.label_weight:{form}}"
+    if hasattr(model.estimator_, "classes_"):
+        return f"{topic.label_weight:.0%}"
+    return shown_number(model, model.target_names_.index(topic.label), topic.label_weight)
+
+
+def shown_number(model: Any, target: int, value: float) -> str:
+    """Return a predicted number with the digits that mean something."""
+    decimals = number_decimals(model)[target]
+    number = round_number(value, decimals)
+    places = max(decimals, 0) if decimals is not None else 0 if abs(number) >= 100 else 2
+    text = f"{number:,.{places}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
 def shown_stability(topic: Topic) -> str:

@@ -66,10 +66,10 @@ def find_occurrences(text: str, vectorizer: Any) -> list[Occurrence]:
 
 def _namer(text: str, vectorizer: Any) -> Callable[[str], list[str]] | None:
     if hasattr(vectorizer, "build_namer"):
-        return vectorizer.build_namer(text)  # type: ignore[no-any-return]
+        return vectorizer.build_namer(text)
     if not hasattr(vectorizer, "build_analyzer"):
         return None
-    return vectorizer.build_analyzer()  # type: ignore[no-any-return]
+    return vectorizer.build_analyzer()
 
 
 def _longest(vectorizer: Any) -> int:

@@ -43,7 +43,7 @@ def find_repeated(texts: Sequence[str], is_sample: bool = False) -> list[Repeate
     ...     f"{word} {word} {word}. Sent from my phone, excuse typing errors."
     ...     for word in ("moon", "puck", "faith", "disk", "rain", "gold")
     ... ]
-    >>> [(found.text, found.count) for found in find_repeated(texts)]
+    >>> [(found.text, found.texts) for found in find_repeated(texts)]
     [('Sent from my phone, excuse typing errors.', 6)]
     """
     found = Passages()
@@ -57,7 +57,7 @@ class RepeatedPassage(NamedTuple):
 
     text: str
     keys: tuple[str, ...]
-    count: int  # texts that contain it
+    texts: int  # number of texts that contain it
     share: float  # of all texts
     rows: list[int]  # the first few
 

@@ -18,9 +18,9 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor._sklearn import Interval, StrOptions
 from cofactor._types import BoolArray, IntArray
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.validation import checks_parameters
@@ -659,8 +659,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if not len(words):
             return None
         wider = copy(self)
-        if getattr(self, "stems_", None) is not None:
-            wider.stems_ = [*self.stems_, *words]
+        if (known := getattr(self, "stems_", None)) is not None:
+            wider.stems_ = [*known, *words]
         wider.words_ = np.concatenate([self.words_, words])
         wider.idf_ = np.concatenate([self.idf_, idf])
         return wider
