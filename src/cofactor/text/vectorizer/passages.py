@@ -14,10 +14,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import fsum, hypot, log
 from typing import NamedTuple
-
-import numpy as np
-from scipy import sparse as sp
 
 from cofactor.text.vectorizer.analyzer import find_tokens, tidy
 
@@ -165,38 +163,42 @@ def are_common(
         for g in found:
             owners[g].append(d)
         rests.append(find_tokens(tidy(without_passages(candidates, text) if found else text)))
-    X = _weighted(rests)
-    enough = np.array([len(rest) >= MIN_REST for rest in rests], dtype=bool)
-    all_texts = _similarity(X[enough])
-    return [_is_varied(X, enough, np.array(some, dtype=int), all_texts) for some in owners]
+    rows = _weighted(rests)
+    enough = [len(rest) >= MIN_REST for rest in rests]
+    all_texts = _similarity([row for row, good in zip(rows, enough, strict=True) if good])
+    return [
+        _is_varied([rows[d] for d in some if enough[d]], len(some), all_texts) for some in owners
+    ]
 
 
-def _is_varied(X: sp.csr_array, enough: np.ndarray, some: np.ndarray, all_texts: float) -> bool:
-    if len(some) < 2:  # not in the sample
+def _is_varied(rests: list[dict[str, float]], texts: int, all_texts: float) -> bool:
+    if texts < 2:  # not in the sample
         return True
-    if 2 * enough[some].sum() < len(some):  # the passage is the text
+    if 2 * len(rests) < texts:  # the passage is the text
         return False
-    return _similarity(X[some[enough[some]]]) <= MAX_ALIKE * max(all_texts, 1e-3)
+    return _similarity(rests) <= MAX_ALIKE * max(all_texts, 1e-3)
 
 
-def _weighted(texts: Iterable[list[str]]) -> sp.csr_array:
+def _weighted(texts: Iterable[list[str]]) -> list[dict[str, float]]:
     """Return rows of length one, with a weight for each word that falls with its frequency."""
     sets = [frozenset(words) for words in texts]
     often = Counter(word for words in sets for word in words)
-    place = {word: j for j, word in enumerate(often)}
-    columns = [place[word] for words in sets for word in words]
-    starts = np.cumsum([0, *map(len, sets)])
-    weights = np.log((1 + len(sets)) / (1 + np.array(list(often.values()), dtype=float)))
-    X = sp.csr_array((weights[columns], columns, starts), shape=(len(sets), len(often)))
-    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    return sp.csr_array(sp.diags_array(1 / np.maximum(lengths, 1e-12)) @ X)
+    weight = {word: log((1 + len(sets)) / (1 + n)) for word, n in often.items()}
+    return [_scaled({word: weight[word] for word in words}) for words in sets]
 
 
-def _similarity(X: sp.csr_array) -> float:
+def _scaled(row: dict[str, float]) -> dict[str, float]:
+    length = hypot(*row.values()) or 1.0
+    return {word: weight / length for word, weight in row.items()}
+
+
+def _similarity(rows: list[dict[str, float]]) -> float:
     """Return the mean cosine of two different rows."""
-    n = X.shape[0]
+    n, total = len(rows), defaultdict[str, float](float)
     if n < 2:
         return 0.0
-    total = np.asarray(X.sum(axis=0)).ravel()
-    own = float(np.asarray(X.multiply(X).sum()))
-    return float(total @ total - own) / (n * (n - 1))
+    for row in rows:
+        for word, weight in row.items():
+            total[word] += weight
+    own = fsum(weight**2 for row in rows for weight in row.values())
+    return (fsum(weight**2 for weight in total.values()) - own) / (n * (n - 1))

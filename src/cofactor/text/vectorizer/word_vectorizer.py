@@ -654,7 +654,15 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def widened(self) -> Self | None:
         """Return a copy that also knows the words that ``max_features`` cut off first, as many as
-        it kept; None if it cut off none, or if this was not fitted just now."""
+        it kept; None if it cut off none, or if this was not fitted just now.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer(max_features=1).fit(["moon moon orbit", "moon base"])
+        >>> vectorizer.words_.tolist(), vectorizer.widened().words_.tolist()
+        (['moon'], ['moon', 'base'])
+        """
         words, idf = getattr(self, "_next", ((), ()))
         if not len(words):
             return None
