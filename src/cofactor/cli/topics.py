@@ -133,10 +133,7 @@ def _show_cell_topics(path: Path, genes: int, as_json: bool) -> None:
     """Print the topics and the classes of a model of cells with their markers."""
     model = _cells.load_cell_model(path)
     rows = _cells.cell_topics(model, genes)
-    classes = [
-        {"class": name, "genes": model.marker_genes("classes", name, genes)}
-        for name in model.classes
-    ]
+    classes = [{"class": name, **_cells.markers_of(model, name, genes)} for name in model.classes]
     if as_json:
         emit({"model": str(path), "cells": model.facts, "topics": rows, "classes": classes})
         return
@@ -146,9 +143,10 @@ def _show_cell_topics(path: Path, genes: int, as_json: bool) -> None:
         table.add_row(str(row["topic"]), percent(row["share"]), *about, " ".join(row["genes"]))
     show(table)
     if classes:
-        table = make_table("Class", "Genes")
+        table = make_table("Class", "Genes", "Nearest class", "Genes against it")
         for row in classes:
-            table.add_row(shown(row["class"], 24), " ".join(row["genes"]))
+            own, pair = (" ".join(row[x]) or _cells.no_marker() for x in ("genes", "genes_against"))
+            table.add_row(shown(row["class"], 24), own, shown(row["nearest"] or "", 24), pair)
         show("", table)
     if said := _cells.expected_of_cells(model):
         note(said)

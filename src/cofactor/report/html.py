@@ -23,6 +23,7 @@ from typing import Any
 
 from cofactor.io.atomic import write_whole
 from cofactor.io.json_text import to_json
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.report.document_tables import choose_points
 from cofactor.report.page_content import Prepared, downloads, prepare, sheet
 from cofactor.report.vega_script import library
@@ -212,6 +213,7 @@ def page_state(prepared: Prepared) -> dict[str, Any]:
         "order": prepared.order,
         "kind": prepared.kind,
         "number": prepared.number,
+        "unlike": UNLIKE_LEVEL,
         "classes": prepared.classes,
         "class_sizes": prepared.class_sizes,
         "largest_classes": prepared.largest_classes,

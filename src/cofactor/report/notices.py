@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.metrics.topics import topic_similarity
 from cofactor.report.material import Material, is_known
 from cofactor.report.score_tables import MODEL, Evaluation, calibration
@@ -15,6 +16,7 @@ from cofactor.text.documents import Corpus
 
 MIN_LABELS, MIN_LIVE_SHARE = 5, 0.001  # of a class, of a topic
 MAX_COSINE, MAX_CALIBRATION_ERROR = 0.9, 0.15
+MAX_UNLIKE_SHARE = 2 * (1 - UNLIKE_LEVEL)  # twice as many as of known classes
 Notices = Iterator[tuple[str, str]]  # "warning" or "note", and a sentence
 
 
@@ -25,6 +27,7 @@ def notices(material: Material, found: Evaluation | None) -> list[dict[str, str]
         _fit(material),
         _edits(material, found),
         _labels(material),
+        _unlike(material),
         _topics(material),
         _missing(material, found),
     )
@@ -91,6 +94,17 @@ def _labels(material: Material) -> Notices:
     pairs = zip(material.classes, known.sum(axis=0), strict=True)
     if few := [f"{name} ({n})" for name, n in pairs if n < MIN_LABELS]:
         yield _warn(f"Few labels: {_and(few)}; label more before you rely on these classes.")
+
+
+def _unlike(material: Material) -> Notices:
+    """Point out that a class may have no labels."""
+    new = ~is_known(material.labels) & ~np.isnan(material.unlike)
+    far = int((material.unlike[new] >= UNLIKE_LEVEL).sum())
+    if far > MAX_UNLIKE_SHARE * max(int(new.sum()), 1):
+        yield _warn(
+            f"{far:,} of {int(new.sum()):,} documents without a label are unlike the labelled ones "
+            "of their class (marked ▲); a class may be missing."
+        )
 
 
 def _topics(material: Material) -> Notices:

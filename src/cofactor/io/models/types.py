@@ -24,8 +24,9 @@ from cofactor.estimators.units import Units
 from cofactor.io.models.codec import Codec, Form, ModelFormatError, NoModelError, Parts
 from cofactor.io.models.reservoirs import RESERVOIR_FIELDS, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
+from cofactor.linear.familiar import FamiliarSamples
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.views import SideView, View
+from cofactor.linear.views import Axes, SideView, View
 from cofactor.targets.classes import ClassCoding
 from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
@@ -364,6 +365,8 @@ _DATACLASSES: dict[str, type] = {
     "PooledHead": PooledHead,
     "View": View,
     "SideView": SideView,
+    "Axes": Axes,
+    "FamiliarSamples": FamiliarSamples,
     "ExpectedScore": ExpectedScore,
     "ClassCoding": ClassCoding,
     "ValueCoding": ValueCoding,
