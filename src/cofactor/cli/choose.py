@@ -102,7 +102,8 @@ def choose(
     tables.settle_language(model.vectorizer, reading.documents.texts)
     doubts = tables.label_doubts(reading, settings.task)
     if reading.facts["labels_are"] == "classes":
-        doubts += map(message_of, class_doubts(reading.counts.classes, max(topics or [0])))
+        most, classes = max(topics or [0]), reading.counts.classes
+        doubts += map(message_of, class_doubts(classes, most, len(reading.documents.texts)))
     note_each(doubts)
     found = _choose(model, reading, topics, supervision, runs)
     if output and kind:

@@ -201,19 +201,18 @@ def _export_cells(
         note(f"Wrote {', '.join(files)}.")
 
 
+_MARKER_COLUMNS = ["group", "rank", "gene", "log2_ratio", "share", "against", "share_against"]
+
+
 def _cell_tables(model: Any) -> dict[str, list[list[Any]]]:
     """Return the tables of a model of cells; their first rows are names of columns."""
     columns = ["topic", "share", "class", "link"]
     topics = [[row[name] for name in columns] for row in _cells.cell_topics(model, 1)]
-    markers = [
-        [kind, m.group, m.rank, m.gene, m.log2_ratio]
-        for kind, found in model.markers.items()
-        for m in found
-    ]
+    markers = [[kind, *vars(m).values()] for kind, found in model.markers.items() for m in found]
     genes = [[g, *row] for g, row in zip(model.genes, model.topics.T.tolist(), strict=True)]
     names = [f"topic {k}" for k in range(len(model.topics))]
     return {
         "topics.csv": [columns, *topics],
-        "markers.csv": [["kind", "group", "rank", "gene", "log2_ratio"], *markers],
+        "markers.csv": [["kind", *_MARKER_COLUMNS], *markers],
         "genes.csv": [["gene", *names], *genes],
     }

@@ -58,7 +58,7 @@ MIN_KNOWN_SHARE = 0.7
 @opt.option("--top N", "Add the N most probable classes with their probabilities.", type=opt.COUNT)
 @opt.option(
     "--abstain P",
-    "Leave out predictions that are less probable than P.",
+    "Leave out predictions less probable than P, and those of texts unlike the labelled ones.",
     type=opt.Number(float, 0, 1),
 )
 @opt.option("--whole", "Round predicted numbers to whole numbers.", is_flag=True)
@@ -86,7 +86,9 @@ def predict(
 
     The texts are in the same column as in the fit, unless --text names another. The column reason
     says why a prediction is missing or doubtful: the text has no known word, no label reaches its
-    threshold (then the nearest one is given), or the prediction is less probable than --abstain.
+    threshold (then the nearest one is given), the prediction is less probable than --abstain, or
+    the text is unlike the labelled ones of its class: a class may have no labels. For classes, the
+    column unlike has the share of texts of the class that are nearer to its labelled texts.
 
     Numbers come with the columns low and high in place of a confidence: nine of ten new values lie
     between them, by held-out labels of the fit.
@@ -285,9 +287,9 @@ def _likeness(vectorizer: Any, texts: list[str]) -> dict[str, Any]:
 
 
 def _counts(reasons: Counter[str | None]) -> dict[str, int]:
-    from cofactor.text.describe.answers import ABSTAINED, BELOW_THRESHOLD, NO_WORD
+    from cofactor.text.describe.answers import ABSTAINED, BELOW_THRESHOLD, NO_WORD, UNLIKE
 
-    names = {"blank": NO_WORD, "below": BELOW_THRESHOLD, "abstained": ABSTAINED}
+    names = {"blank": NO_WORD, "below": BELOW_THRESHOLD, "abstained": ABSTAINED, "unlike": UNLIKE}
     return {name: reasons[reason] for name, reason in names.items()}
 
 
@@ -330,6 +332,11 @@ def _tell(facts: dict[str, Any], form: _CellFormat, output: Path | None) -> None
     if facts["abstained"]:
         note(
             f"{_rows(facts, 'abstained')} a prediction that --abstain leaves out, with the reason."
+        )
+    if facts["unlike"]:
+        note(
+            f"{_rows(facts, 'unlike')} a text unlike the labelled ones of its class; up to 5 % do "
+            "if every class has labels."
         )
     if (known := facts.get("known_words")) is not None and facts["rows"] > facts["blank"]:
         expected = facts["expected_known_words"]
@@ -379,7 +386,7 @@ def _predict_cells(
         _need_classes(model, columns)
         with sc.cells.open_cells(table, layer or model.facts.get("layer")) as cells:
             answers = model.answer(cells)
-            known = int(model.match(cells.genes)[1].sum())
+            known = model.match(cells.genes)[1]
             names = [str(name) for name in cells.obs.index]
         if copy:
             from cofactor.sc.results import write_copy
@@ -398,9 +405,9 @@ def _predict_cells(
         "cells": len(codes),
         "empty": empty,
         "abstained": int((codes < 0).sum()) - empty if model.classes else 0,
-        "missing_genes": len(model.genes) - known,
+        "missing_genes": int((~known).sum()),
     }
-    _tell_cells(model, facts)
+    _tell_cells(model, facts, model.doubt(known))
     if as_json and output:
         emit(facts)
 
@@ -440,7 +447,7 @@ def _write_cells(
     columns: dict[str, Any],
 ) -> list[str]:
     """Write a row for each cell; return the names of the columns after its name."""
-    added = ["prediction", "confidence", "topic"]
+    added = ["prediction", "confidence", "topic", "unlike"]
     added += model.classes if columns["all_classes"] else []
     added += [f"topic {k}" for k in range(answers.shares.shape[1])] if columns["topics"] else []
     predicted = zip(names, *answers.predictions(columns["abstain"] or 0.0), strict=True)
@@ -449,16 +456,19 @@ def _write_cells(
             P, S = answers.probabilities[i], answers.shares[i]
             row = [None, None] if code < 0 else [model.classes[code], rounded(confidence)]
             row.append(int(S.argmax()) if S.any() else None)
+            row.append(None if math.isnan(answers.unlike[i]) else rounded(answers.unlike[i]))
             row += map(rounded, P) if columns["all_classes"] else []
             row += map(rounded, S) if columns["topics"] else []
             writer.write([name], row)
     return added
 
 
-def _tell_cells(model: Any, facts: dict[str, Any]) -> None:
+def _tell_cells(model: Any, facts: dict[str, Any], doubt: str) -> None:
     where = f" to {facts['output']}" if facts["output"] else ""
     note(f"Wrote {facts['cells']:,} cells{where}.")
-    if facts["missing_genes"]:
+    if doubt:
+        note(f"Note: {doubt}")
+    elif facts["missing_genes"]:
         note(
             f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "
             "the file; they count as not measured."

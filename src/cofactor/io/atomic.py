@@ -213,8 +213,9 @@ def _mode(path: Path) -> int:
 def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]:
     """Make an empty folder that takes the place of ``path`` when the block ends well.
 
-    At any time ``path`` is the old folder or the new one. With ``keep_others``, files of the old
-    folder whose names the new one does not have move to the new one; otherwise they are removed.
+    At any time ``path`` is the old folder or the new one, and the new one has the permissions of
+    the old one. With ``keep_others``, files of the old folder whose names the new one does not have
+    move to the new one; otherwise they are removed.
     """
     path = Path(os.path.abspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -225,7 +226,8 @@ def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]
             yield new
             platform.HERE.flush(new)
         names = set(os.listdir(new)) if keep_others else None
-        new.chmod(0o777 & ~platform.HERE.umask())
+        usual = 0o777 & ~platform.HERE.umask()
+        new.chmod(stat.S_IMODE(path.stat().st_mode) if path.is_dir() else usual)
         WRITES.count += 1
         _exchange(new, path, names)
         platform.HERE.flush(path.parent)

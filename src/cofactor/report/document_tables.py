@@ -48,6 +48,7 @@ def document_rows(material: Material) -> tuple[list[dict[str, Any]], bool]:
     spots = place(shares, estimator.components_, seed).round(4).tolist()
     told = read_predictions(estimator, material.scores[chosen], material.model.target_names_)
     best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
+    unlike = material.unlike[chosen]
     whole = material.shown_texts or [""] * len(material.S)
     texts, cut = cut_texts([whole[d].strip() for d in chosen])
     rows = [
@@ -60,10 +61,11 @@ def document_rows(material: Material) -> tuple[list[dict[str, Any]], bool]:
             "class": _label(material, d),
             "prediction": show(guess) if k >= 0 else "",
             "confidence": rounded(c) if k >= 0 else None,
+            "unlike": None if np.isnan(u) else rounded(u),
             "text": text,
         }
-        for d, (x, y), k, p, guess, c, text in zip(
-            chosen, spots, best, shares.max(axis=1), *told, texts, strict=True
+        for d, (x, y), k, p, guess, c, u, text in zip(
+            chosen, spots, best, shares.max(axis=1), *told, unlike, texts, strict=True
         )
     ]
     return rows, cut

@@ -43,7 +43,8 @@ class Prepared:
     order: list[int]  # of the topics on the page, the largest first
     heatmap: list[dict[str, Any]]
     class_sizes: list[int]  # documents of each class
-    largest_classes: list[str]  # the ones that charts show
+    largest_classes: list[str]  # the ones that all charts show
+    charted_topics: list[int]  # the ones beside them
     points: list[dict[str, Any]]  # documents, each with its position on the map
     anchors: list[dict[str, Any]]  # positions of the topics on the map
     map_note: str
@@ -99,10 +100,11 @@ def prepare(
         heatmap=topic_tables.heatmap(material),
         class_sizes=material.class_sizes.tolist(),
         largest_classes=[material.classes[c] for c in material.chart_classes],
+        charted_topics=topic_tables.chart_topics(material),
         points=points,
         anchors=document_tables.map_anchors(material),
         map_note=document_tables.documents_note(material),
-        evaluation=evaluation_tables(found, material.classes),
+        evaluation=evaluation_tables(found, material.classes, material.chart_classes),
         uncertain=document_tables.uncertain(material),
         mistaken=document_tables.mistaken(material, found),
         doubtful=document_tables.doubtful(material),
@@ -159,7 +161,7 @@ def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]
     if material.kind == "numbers":
         rows += [_number_figure(material, c) for c in range(len(material.classes))][:MAX_FIGURES]
     expected = material.model.expected_score_
-    if expected is not None and found is None:
+    if expected is not None and found is None and not material.is_single_class:
         rows.append(_figure("expected", str(expected), "on new documents like those of the fit"))
     if found is not None:
         score = format_score(found.kind, found.scores()[MODEL])

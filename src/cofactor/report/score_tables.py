@@ -14,7 +14,6 @@ from sklearn.metrics import average_precision_score
 
 from cofactor.linear.numbers import mean_score, score_of_numbers
 from cofactor.metrics.accuracy import calibration_table, wilson_interval
-from cofactor.report.material import MAX_CHART_CLASSES, largest
 
 MODEL, PLAIN = "this model", "topics without labels"
 OTHERS = "other classes"
@@ -237,12 +236,17 @@ def _of_r2(found: Evaluation, predicted: np.ndarray) -> tuple[float | None, floa
 # ---- the tables of the page
 
 
-def evaluation_tables(found: Evaluation | None, classes: list[str]) -> dict[str, Any] | None:
-    """Return the scores of all methods, and the details of the model's."""
+def evaluation_tables(
+    found: Evaluation | None, classes: list[str], charted: list[int]
+) -> dict[str, Any] | None:
+    """Return the scores of all methods, and the details of the model's; charts show some of the
+    classes."""
     if found is None:
         return None
-    details = {"classes": _of_classes, "sets": _of_sets, "numbers": _of_numbers}[found.kind]
     tables = {"how": found.how, "fair": found.fair, **_methods(found)}
+    if found.kind == "classes":
+        return tables | _of_classes(found, classes, charted)
+    details = {"sets": _of_sets, "numbers": _of_numbers}[found.kind]
     return {**tables, **details(found, classes)}
 
 
@@ -275,13 +279,12 @@ def _format_more(kind: str, name: str, score: float | None) -> str:
     return f"{score:.3g}"
 
 
-def _of_classes(found: Evaluation, classes: list[str]) -> dict[str, Any]:
+def _of_classes(found: Evaluation, classes: list[str], charted: list[int]) -> dict[str, Any]:
     assert found.probabilities is not None
     matrix = confusion(found.truth, found.predictions[MODEL], len(classes))
     bins, error = calibration(found.truth, found.probabilities)
-    kept = largest(matrix.sum(axis=1) + matrix.sum(axis=0), MAX_CHART_CLASSES)
     return {
-        "confusion": _cells(*_merged(matrix, classes, kept)),
+        "confusion": _cells(*_merged(matrix, classes, charted)),
         "confusion_pairs": _pairs(matrix, classes),
         "per_class": class_scores(matrix, classes),
         "calibration": bins,

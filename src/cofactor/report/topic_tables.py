@@ -190,6 +190,16 @@ def heatmap(material: Material) -> list[dict[str, Any]]:
     ]
 
 
+def chart_topics(material: Material) -> list[int]:
+    """Return the topics that charts of classes show: all, or those that predict the charted classes
+    best; topics of the same class are together."""
+    if material.kind not in ("classes", "sets"):
+        return []
+    links = summaries.shown_links(material.model)[:, material.chart_classes]
+    kept = largest(links.max(axis=1, initial=0.0), MAX_HEATMAP_TOPICS)
+    return sorted(kept, key=lambda k: (int(links[k].argmax()), -float(links[k].max())))
+
+
 def match(model: Any, other: Any, X: Any) -> list[dict[str, Any]]:
     """Match the model's topics with those of another estimator of the documents X, and list the
     words kept, gained and lost."""

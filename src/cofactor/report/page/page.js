@@ -308,6 +308,7 @@
       has("class") && { name: "label", value: (row) => row.class },
       state.kind !== "topics" && { name: "prediction", value: (row) => row.prediction },
       isSure && { name: "confidence", value: (row) => row.confidence, show: (row) => percent(row.confidence), kind: "number" },
+      has("unlike") && { name: "unlike", value: (row) => row.unlike, show: (row) => `${row.unlike >= state.unlike ? "▲ " : ""}${percent(row.unlike)}`, kind: "number" },
       state.text && { name: "text", value: (row) => row.text, kind: "long" },
     ].filter(Boolean);
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -100,6 +101,14 @@ def scores_of(estimator: Any, X: Any, S: np.ndarray, side: Any = None) -> np.nda
     head = estimator.pooled_head
     given = {} if head is None or head.side is None else {"side": side}
     return np.asarray(estimator.scores(X, representation=S, **given))
+
+
+def unlike_of(estimator: Any, X: Any, scores: np.ndarray) -> list[float | None]:
+    """Return how unlike the labelled documents of its class each document is; None if unknown."""
+    if X is None or predicted_kind(estimator) != "classes" or estimator.pooled_head is None:
+        return [None] * len(scores)
+    found = estimator.unlike(X, scores=scores)
+    return [None if math.isnan(one) else one for one in found.tolist()]
 
 
 def label_thresholds(estimator: Any) -> np.ndarray:
