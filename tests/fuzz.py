@@ -244,7 +244,7 @@ def _model(kind: type) -> Template:
             said = model.predict(texts).tolist()
             orders = [model.topics(by=by) for by in ("coherence", "probability")]
             settled = Settled.of(model), model.drop(0).settled_
-            return model.transform(texts), repr((said, orders, model.classes(), settled))
+            return model.transform(texts), repr((said, orders, model.class_summaries(), settled))
         shown = np.resize(X.toarray(), (4, model.n_features_in_))
         said = [] if isinstance(model, NMF) else np.asarray(model.predict(shown)).tolist()
         return model.transform(shown), repr(said)

@@ -669,7 +669,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         asked = {"all_classes": all_classes, "topics": topics, "top": top, "abstain": abstain}
         return annotate(self, X, text, asked)
 
-    def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
+    def class_summaries(self, n_words: int = 10) -> Table[summaries.TopicClass]:
         """Describe the classes: their keywords, and the contribution of each topic.
 
         Parameters
@@ -684,7 +684,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        >>> model.classes(2)
+        >>> model.class_summaries(2)
         label    keywords        topics
         billing  amount invoice  0.999 0.000791
         support  app login       0.00101 0.999
