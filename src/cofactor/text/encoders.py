@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -331,45 +331,8 @@ def read_vectors(raw: Any, n: int, width: int | None = None) -> FloatArray:
     return found
 
 
-# ---- classes by their names
-
-
-def labels_by_meaning(
-    encoder: Any, seeds: Mapping[str, Iterable[str]], vectors: FloatArray
-) -> tuple[Any, FloatArray]:
-    """Label the texts that are nearest to the words of one class, with weight 1.
-
-    Parameters
-    ----------
-    encoder : str, callable or object
-    seeds : dict
-        Words of each class, by its name.
-    vectors : array (n, d)
-        Vectors of the texts.
-
-    Returns
-    -------
-    labels : ndarray of object, "" where there is none
-        The surest half of the texts of each class, by the lead of their cosine over the next.
-    weights : ndarray
-    """
-    names = list(seeds)
-    T = np.array([_unit(encode_texts(encoder, list(seeds[name]))).mean(axis=0) for name in names])
-    rows = _unit(np.asarray(vectors, dtype=np.float64))
-    cosines = _unit(rows - rows.mean(axis=0)) @ _unit(T - T.mean(axis=0)).T
-    cosines = (cosines - cosines.mean(axis=0)) / np.maximum(cosines.std(axis=0), 1e-12)
-    cosines[~vectors.any(axis=1)] = 0.0
-    best = cosines.argmax(axis=1)
-    lead = np.diff(np.sort(cosines, axis=1)[:, -2:], axis=1)[:, 0]
-    labels, weights = np.full(len(rows), "", dtype=object), np.zeros(len(rows))
-    for c, name in enumerate(names):
-        own = np.flatnonzero((best == c) & (lead > 0))
-        surest = own[np.argsort(-lead[own], kind="stable")][: max(3, len(own) // 2)]
-        labels[surest], weights[surest] = str(name), 1.0
-    return labels, weights
-
-
-def _unit(rows: Any) -> FloatArray:
+def unit_rows(rows: Any) -> FloatArray:
+    """Return rows of length one; zero rows stay zero."""
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30))
 
 
@@ -486,7 +449,7 @@ def agreement(X: Any, vectors: FloatArray) -> float | None:
 
 
 def _cosines(rows: FloatArray) -> FloatArray:
-    unit = _unit(rows)
+    unit = unit_rows(rows)
     return np.asarray(unit @ unit.T)
 
 
