@@ -21,6 +21,7 @@ PARAMETERS = {
     "n_components": "-k",
     "seeds": "--seed-words",
     "stop_words": "--stop-words",
+    "classes": "--classes",
     "class_weight": "--class-weight",
     "encoder": "--encoder",
     "task": "--task",

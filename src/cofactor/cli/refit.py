@@ -100,7 +100,9 @@ def _read(opened: models.OpenedModel, table: Path | None, asked: opt.TableOption
     except NoLabelsError:
         raise _no_labels(path) from None
     model = opened.model
-    if read.y is None and model.target_names_ and not model.seeds:  # seeds may be classes
+    from cofactor.text.class_names import descriptions_of
+
+    if read.y is None and model.target_names_ and not descriptions_of(model):
         raise _no_labels(path)
     return read
 

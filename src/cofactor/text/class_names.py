@@ -25,8 +25,9 @@ import numpy as np
 from scipy.stats import rankdata
 
 from cofactor._types import BoolArray, FloatArray, IntArray
+from cofactor._warnings import warn
 from cofactor.engine.threads import Threads
-from cofactor.errors import Parameter, ParameterError
+from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.linear.parts import naive_bayes
 from cofactor.linear.views import Matrix
 from cofactor.outofcore import RowBlocks
@@ -36,8 +37,8 @@ from cofactor.text.describe.table import Table
 from cofactor.text.encoders import encode_texts, unit_rows
 from cofactor.text.seeds import places_of
 
-MAX_NAMED_WEIGHT = 0.3
-"""Maximum weight of all labels from names, relative to all known labels."""
+MAX_NAMED_WEIGHT = 1.0
+"""Maximum weight of all labels from names together, relative to all known labels."""
 MIN_LEAD = 2.0
 """Words of a class start it where they weigh more than this many times those of any other."""
 SUREST = 0.5
@@ -59,14 +60,38 @@ class ClassStart:
         The class.
     documents : int
         Number of documents that got it as a first label.
+    nearest : int
+        Number of documents nearest to its description in meaning or, without an encoder, with its
+        words.
     agreement : float
-        Share of the documents nearest to its description, or with its words, to which naive Bayes
-        gives the same class. It is not an accuracy: all may be wrong together.
+        Share of those documents to which naive Bayes gives the same class. It is not an accuracy:
+        names and words may be wrong together.
     """
 
     label: Any
     documents: int
+    nearest: int
     agreement: float
+
+
+def starts_sentence(starts: Iterable[ClassStart], n: int) -> str:
+    """Return in a sentence how names gave first labels to n documents.
+
+    Examples
+    --------
+    >>> starts_sentence([ClassStart("a", 40, 50, 0.9), ClassStart("b", 20, 50, 0.5)], 100)
+    "Names gave 60 of 100 documents a first label; words and names agree on 70 % of them, least on \
+'b' (50 %)."
+    """
+    rows = list(starts)
+    first = sum(row.documents for row in rows)
+    near = max(sum(row.nearest for row in rows), 1)
+    agree = sum(row.nearest * row.agreement for row in rows) / near
+    least = min(rows, key=lambda row: row.agreement)
+    return (
+        f"Names gave {first:,} of {n:,} documents a first label; words and names agree on "
+        f"{agree:.0%} of them, least on {str(least.label)!r} ({least.agreement:.0%})."
+    ).replace("%", " %")
 
 
 class NameLabels(NamedTuple):
@@ -226,11 +251,15 @@ def name_labels(
     said, lead = _said_by_words(X, start, given, len(classes), model.n_jobs)
     kept = ~known & (np.diff(X.indptr) > 0)
     if start.centred is None:
-        kept = _surest(said, lead, kept)
+        kept = surest(said, lead, kept)
     else:
         kept &= (said == start.nearest) | (said == start.centred)
     labels[kept] = np.array([*classes.values()], dtype=object)[said[kept]]
     rows = [_row(c, label, said, start, kept) for c, label in enumerate(classes.values())]
+    for label in classes.values():
+        if label not in labels:
+            nothing = (Parameter("classes", key=label), " labels no document")
+            warn(ParameterWarning(nothing, "describe it in other words"))
     weights = _weights(known, kept, target_weights)
     return NameLabels(labels, weights, Table(rows, ClassStart), bool(known.any()))
 
@@ -260,18 +289,19 @@ def _classes(model: Any, about: Descriptions, known: Any) -> dict[str, Any]:
 
 
 def _weights(known: BoolArray, kept: BoolArray, target_weights: Any) -> FloatArray:
-    """Return weights of all labels; those from names weigh less than the known ones together."""
+    """Return weights of all labels; those from names weigh no more than the known ones together."""
     weights = np.ones(len(known)) if target_weights is None else np.array(target_weights, float)
     weights[kept] = 1.0
     if known.any():
-        weights[kept] = MAX_NAMED_WEIGHT * min(1.0, weights[known].sum() / max(kept.sum(), 1))
+        most = MAX_NAMED_WEIGHT * weights[known].sum()
+        weights[kept] = min(1.0, most / max(np.count_nonzero(kept), 1))
     return weights
 
 
 def _row(c: int, label: Any, said: IntArray, start: Start, kept: BoolArray) -> ClassStart:
     near = start.nearest == c
-    agreement = float(np.mean(said[near] == c)) if near.any() else float("nan")
-    return ClassStart(label, int(np.count_nonzero(kept & (said == c))), agreement)
+    first, nearest = int(np.count_nonzero(kept & (said == c))), int(np.count_nonzero(near))
+    return ClassStart(label, first, nearest, float(np.mean(said[near] == c)) if nearest else 0.0)
 
 
 # ---- the start, and what words make of it
@@ -307,15 +337,15 @@ def _start(
     if not described:
         return Start(np.full(X.shape[0], -1), np.zeros(X.shape[0], dtype=bool))
     if vectors is None:
-        start = _start_by_words(described, vectorizer, X)
+        start = start_by_words(described, vectorizer, X)
     else:
-        start = _start_by_meaning(model.encoder, described, vectors)
+        start = start_by_meaning(model.encoder, described, vectors)
     places = np.array([*(classes.index(name) for name in described), -1])
     centred = None if start.centred is None else places[start.centred]
     return Start(places[start.nearest], start.sure, centred)
 
 
-def _start_by_meaning(encoder: Any, about: Descriptions, vectors: FloatArray) -> Start:
+def start_by_meaning(encoder: Any, about: Descriptions, vectors: FloatArray) -> Start:
     """Compare the vectors of documents with those of the descriptions."""
     T = np.array(
         [unit_rows(encode_texts(encoder, [*texts])).mean(axis=0) for texts in about.values()]
@@ -328,10 +358,10 @@ def _start_by_meaning(encoder: Any, about: Descriptions, vectors: FloatArray) ->
     centred = unit_rows(rows - rows.mean(axis=0)) @ unit_rows(T - T.mean(axis=0)).T
     nearest, other = (np.where(vectors.any(axis=1), c.argmax(axis=1), -1) for c in (plain, centred))
     lead = rankdata(_lead(plain)) + rankdata(_lead(centred))
-    return Start(nearest, _surest(nearest, lead, (nearest == other) & (nearest >= 0)), other)
+    return Start(nearest, surest(nearest, lead, (nearest == other) & (nearest >= 0)), other)
 
 
-def _start_by_words(about: Descriptions, vectorizer: Any, X: Any) -> Start:
+def start_by_words(about: Descriptions, vectorizer: Any, X: Any) -> Start:
     """Find the documents that hold the words of one description."""
     places = {word: j for j, word in enumerate(vectorizer.get_feature_names_out())}
     analyze = vectorizer.build_analyzer() if hasattr(vectorizer, "build_analyzer") else str.split
@@ -363,7 +393,7 @@ def _said_by_words(
     return scores.argmax(axis=1), _lead(scores)
 
 
-def _surest(classes: IntArray, lead: FloatArray, among: BoolArray) -> BoolArray:
+def surest(classes: IntArray, lead: FloatArray, among: BoolArray) -> BoolArray:
     """Return the documents of each class with the largest lead."""
     found = np.zeros(len(classes), dtype=bool)
     for c in np.unique(classes[among]):

@@ -123,9 +123,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         of blocks counts the documents that it describes.
     topic_labels_ : ndarray of shape (n_components, n_targets)
         Number of those documents with each label, or with a number.
-    class_starts_ : Table or None
-        How many documents each class had as first labels from its name, and for how many of those
-        nearest to it their words agree; None if no name gave labels. Not saved.
+    class_starts_ : Table
+        If names of classes gave labels: how many documents each class had as first labels, and for
+        how many of those nearest to it their words agree. Not saved.
     stability_ : ndarray of shape (runs, n_components)
         Similarity of each topic to its match in each bootstrap sample; set by ``stability``.
     seed_ : int
@@ -209,7 +209,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     fingerprint_ = shown("fingerprint", "Digest of the documents and their labels.")
     settled_ = shown("settled", "What the user decided about the topics.")
     learned_ = shown("learned", "Digests of the documents that updates added.")
-    class_starts_ = shown("class_starts", "How names of classes gave the first labels, or None.")
+    class_starts_ = shown("class_starts", "How names of classes gave the first labels.")
     drift_ = shown("drift", "How a refit or an update changed the topics.")
 
     def __init__(
@@ -328,7 +328,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         fit = fit_with or fit_here
         if isinstance(X, WordBlocks):
             return self.set_fitted(fit_blocks(self, X, fit=fit))
-        warn_of_labels(read_targets(y), self.task, self.n_components)
+        if self.classes is None:
+            warn_of_labels(read_targets(y), self.task, self.n_components)
         weights = {"sample_weight": sample_weight, "target_weights": target_weights}
         return self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
 
