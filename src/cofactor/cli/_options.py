@@ -327,6 +327,12 @@ SHARED = {
         "static model of model2vec, or wordllama for English texts.",
         callback=_encoder,
     ),
+    "encoder_cache": option(
+        "--encoder-cache FOLDER",
+        "Keep the vectors of the encoder in FOLDER, up to 1 GB, and read them from there the next "
+        "time; for slow encoders.",
+        type=FOLDER,
+    ),
     "class_weight": option(
         "--class-weight CLASS=WEIGHT",
         "Weight of the labels of a class, like spam=5; other classes have weight 1. May be "

@@ -49,7 +49,7 @@ LOOPBACK = "127.0.0.1"
     type=opt.COUNT,
     default=5,
 )
-@opt.add("encoder", "seed", opt.WORDS)
+@opt.add("encoder", "encoder_cache", "seed", opt.WORDS)
 @opt.option(
     "--port",
     "Port of the page.  [default: 8765, or the next free one]",
@@ -70,6 +70,7 @@ def app(
     several: bool,
     every: int,
     encoder: str | None,
+    encoder_cache: Path | None,
     seed: int,
     words: opt.WordOptions,
     port: int | None,
@@ -96,7 +97,8 @@ def app(
         note(summary(reading))
         note_each(reading.notes)
         with refusals():
-            session = _begin(corpus, reading, folder, topics, encoder, seed, words, every)
+            cached = models.cached(encoder, encoder_cache)
+            session = _begin(corpus, reading, folder, topics, cached, seed, words, every)
         if not server.is_loopback(host):
             note(
                 f"Warning: anyone who can reach {host} and knows the address below can read and "
@@ -115,7 +117,7 @@ def _begin(
     reading: Reading,
     folder: Path,
     topics: int,
-    encoder: str | None,
+    encoder: Any,
     seed: int,
     words: opt.WordOptions,
     every: int,
@@ -236,7 +238,7 @@ def _fit(
     corpus: TextTable,
     y: list[Any] | None,
     topics: int,
-    encoder: str | None,
+    encoder: Any,
     seed: int,
     words: opt.WordOptions,
 ) -> Any:

@@ -37,7 +37,7 @@ from cofactor.cli._terminal import announce, emit, note, note_each, note_next
     "Weight of the labels relative to the texts.  [default: balanced]",
     type=opt.Number(float, 0),
 )
-@opt.add("classes", "encoder")
+@opt.add("classes", "encoder", "encoder_cache")
 @opt.option(
     "--stability RUNS",
     "Refit on RUNS bootstrap samples and report how stable each topic is.",
@@ -59,6 +59,7 @@ def fit(
     supervision: float | None,
     classes: dict[str, str] | None,
     encoder: str | None,
+    encoder_cache: Path | None,
     stability: int | None,
     layer: str | None,
     cluster: str | None,
@@ -94,7 +95,7 @@ def fit(
         _fit_cells(table, asked, layer, topics, output, as_json, settings, supervision)
         return
     weight = "auto" if supervision is None else supervision
-    named = {"classes": classes, "encoder": encoder}
+    named = {"classes": classes, "encoder": models.cached(encoder, encoder_cache)}
     model = settings.model(n_components=topics, supervision=weight, **named)
     reading = _read(table, asked, model)
     if stability and isinstance(reading, tables.BlockReading):

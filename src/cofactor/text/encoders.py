@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -37,7 +37,7 @@ PROBES = (
     "2 + 2 = 4, isn't it?",
 )
 """Sentences whose vectors tell whether an encoder is that of the fit."""
-TEXTS_TOGETHER = 1024
+TEXTS_TOGETHER = 256
 """Number of texts that an encoder gets at once."""
 MAX_PROBE_DIFFERENCE = 1e-2
 """Largest difference of the probes' vectors, relative to their length: processors round apart."""
@@ -242,10 +242,16 @@ def _checked(found: StaticEncoder, name: str) -> StaticEncoder:
 # ---- vectors
 
 
-def encode_texts(encoder: Any, texts: list[str], width: int | None = None) -> FloatArray:
+def encode_texts(
+    encoder: Any,
+    texts: list[str],
+    width: int | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> FloatArray:
     """Return the vectors of texts (n, d), checked.
 
-    ``width`` is the dimension that they must have; None: any.
+    ``width`` is the dimension that they must have; None: any. ``progress`` is called with the
+    numbers of encoded texts and of all.
     """
     found = find_encoder(encoder)
     encode = getattr(found, "encode", found)
@@ -261,6 +267,7 @@ def encode_texts(encoder: Any, texts: list[str], width: int | None = None) -> Fl
             ) from error
         parts.append(read_vectors(raw, len(some), width))
         width = parts[0].shape[1]
+        progress(start + len(some), len(texts))
     return np.concatenate(parts)
 
 
@@ -269,7 +276,7 @@ def text_parts(encoder: Any, text: str, weights: FloatArray) -> dict[str, FloatA
 
     None if the encoder is not static: it sees the text as a whole.
     """
-    found = find_encoder(encoder)
+    found = find_encoder(uncached(encoder))
     return found.word_parts(text, weights) if isinstance(found, StaticEncoder) else None
 
 
@@ -339,6 +346,20 @@ def unit_rows(rows: Any) -> FloatArray:
 # ---- what a model keeps of its encoder
 
 
+def uncached(encoder: Any) -> Any:
+    """Return the encoder behind a cache, and other encoders unchanged."""
+    return getattr(encoder, "uncached", encoder)  # see `encoder_cache`
+
+
+def encoder_name(encoder: Any) -> str:
+    """Return the name by which an encoder was given, or that of its class or function."""
+    encoder = uncached(encoder)
+    if isinstance(encoder, str):
+        return encoder
+    kind = encoder if hasattr(encoder, "__qualname__") else type(encoder)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 @dataclass(frozen=True, eq=False)
 class EncoderRecord:
     """What a model keeps of the encoder of its fit, to recognise it.
@@ -360,11 +381,8 @@ class EncoderRecord:
     @classmethod
     def of(cls, encoder: Any) -> EncoderRecord:
         """Return the record of an encoder."""
-        probes = encode_texts(encoder, list(PROBES))
-        if isinstance(encoder, str):
-            return cls(encoder, True, probes)
-        kind = encoder if hasattr(encoder, "__qualname__") else type(encoder)
-        return cls(f"{kind.__module__}.{kind.__qualname__}", False, probes)
+        named = isinstance(uncached(encoder), str)
+        return cls(encoder_name(encoder), named, encode_texts(encoder, list(PROBES)))
 
     @property
     def width(self) -> int:

@@ -141,7 +141,13 @@ def fit_vectors(
         return known.side
     if not speaks(model.encoder, getattr(vectorizer, "languages_", ())):
         return None
-    vectors = encode_texts(model.encoder, texts)
+    watching = [getattr(one, "on_texts_encoded", None) for one in callbacks_of(model)]
+
+    def progress(done: int, total: int) -> None:
+        for watch in filter(None, watching):
+            watch(done, total)
+
+    vectors = encode_texts(model.encoder, texts, progress=progress)
     return vectors if vectors_fit(X, vectors) else None
 
 

@@ -30,7 +30,7 @@ from cofactor.targets.classes import ClassCoding
 from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.editing import Settled
-from cofactor.text.encoders import EncoderRecord
+from cofactor.text.encoders import EncoderRecord, uncached
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.vectorizer.word_vectorizer import (
     ADDED_ATTRIBUTES,
@@ -207,8 +207,9 @@ def _state(kind: Any, parts: dict[str, Any], sizes: FieldSizes) -> Any:
 
 def _take_topics(model: TopicModel) -> dict[str, Any]:
     parameters = _parameters(model)
-    if not isinstance(model.encoder, str):  # a folder cannot hold it, see `restore_encoder`
-        parameters["encoder"] = None
+    # A folder cannot hold an encoder without a name, see `restore_encoder`.
+    named = uncached(model.encoder)
+    parameters["encoder"] = named if isinstance(named, str) else None
     if not hasattr(model, "estimator_"):
         return {"parameters": parameters}
     getattr(model, "document_scores_", None)  # streams compute them at their first use
