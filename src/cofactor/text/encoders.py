@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -47,6 +48,8 @@ COMPARED_NEIGHBOURS = 10
 """Number of neighbours of each text that are compared."""
 MIN_AGREEMENT = 0.24
 """Vectors below this agreement with the words are not used; see `agreement`."""
+MAX_BYTES_BY_ENDING = {".json": 2**27, ".txt": 2**27, ".md": 2**27, ".safetensors": 2**31}
+"""Sizes that the files of a static model may have."""
 WORDLLAMA = "wordllama"
 INSTALL = "pip install 'cofactor[encoder]'"
 
@@ -199,6 +202,7 @@ def _model2vec(name: str) -> StaticEncoder:
         )
     from model2vec import StaticModel
 
+    _check_files(Path(name))
     model = StaticModel.from_pretrained(name, force_download=False)
     return StaticEncoder(
         _plain(model.tokenizer),
@@ -207,6 +211,19 @@ def _model2vec(name: str) -> StaticEncoder:
         getattr(model, "token_mapping", None),
         getattr(model, "unk_token_id", None),
     )
+
+
+def _check_files(folder: Path) -> None:
+    """Refuse what a reader would wait for, or what would fill the memory; links are followed."""
+    for path in (*folder.glob("*"), *folder.glob("*/*")):
+        most = MAX_BYTES_BY_ENDING.get(path.suffix)
+        if most is None:
+            continue
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError(f"{path.name} is not a plain file")
+        if found.st_size > most:
+            raise ValueError(f"{path.name} has {found.st_size:,} bytes, more than {most:,}")
 
 
 def _plain(tokenizer: Any) -> Any:
