@@ -44,8 +44,8 @@ NEWSGROUPS = {
     "politics": "Politics: government, law, guns and the Middle East.",
     "religion": "Religion: God, the Bible, Christianity, atheism and the church.",
 }
-"""Groups of 20 Newsgroups without misc.forsale; sci.electronics and sci.crypt are science, and rec.*
-is sports, as in the published tests."""
+"""Groups of 20 Newsgroups without misc.forsale; sci.crypt is science and rec.autos is sports, as in
+published tests."""
 SNIPPETS = {
     "business": "Business: companies, markets, trade, finance and jobs.",
     "computers": "Computers: software, programming, hardware and the internet.",
@@ -104,7 +104,7 @@ def sets(folders: Folders) -> Iterator[Texts]:
 
 
 def newsgroups(folders: Folders, plain: bool) -> Texts:
-    """Return five groups of posts: the subject and the text, or without headers, footers, quotes."""
+    """Return posts with their subject, or without headers, footers and quotes."""
     remove = ("headers", "footers", "quotes") if plain else ()
     found = fetch_20newsgroups(
         data_home=folders.scikit_learn, download_if_missing=False, subset="all", remove=remove

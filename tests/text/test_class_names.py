@@ -8,7 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from cofactor import TopicModel
-from cofactor.text.class_names import ClassStart, name_labels, read_classes, starts_sentence
+from cofactor.text.class_names import (
+    NAMES_WORTH,
+    ClassStart,
+    name_labels,
+    read_classes,
+    starts_sentence,
+)
 from static_models import subject_vectors
 from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
 
@@ -135,19 +141,28 @@ def test_documents_with_the_words_of_one_class_start_it():
     assert not found.known
 
 
-def test_known_labels_stay_and_weigh_more():
+def test_known_labels_stay():
     X = np.array([[3.0, 0, 1], [2, 0, 0], [0, 4, 0], [0, 5.0, 1], [1, 0, 0], [0, 1, 0]])
-    classes = {"a": ["one"], "b": ["two"]}
+    words, classes = ["one", "two", "three"], {"a": ["one"], "b": ["two"]}
     y = np.array(["b", "", "c", "", "", ""], dtype=object)
-    found = labels_of(X, ["one", "two", "three"], classes, y)
+    found = labels_of(X, words, classes, y)
     assert found.known
     assert found.labels[[0, 2]].tolist() == ["b", "c"]
-    assert set(found.labels[[1, 3, 4, 5]]) <= {"a", "b", "c"}
-    assert_array_equal(found.weights[[0, 2]], 1)
-    assert found.weights[[1, 3, 4, 5]].sum() <= 2 + 1e-9
-    trusted = labels_of(X, ["one", "two", "three"], classes, y, target_weights=[2, 9, 4, 9, 9, 9])
+    assert set(found.labels[[1, 3, 4, 5]]) <= {"", "a", "b", "c"}
+    trusted = labels_of(X, words, classes, y, target_weights=[2, 9, 4, 9, 9, 9])
     assert_array_equal(trusted.weights[[0, 2]], [2, 4])
-    assert trusted.weights[[1, 3, 4, 5]].sum() <= 6 + 1e-9
+    assert set(trusted.weights[trusted.labels == "a"]) == {1}
+
+
+def test_names_count_as_much_as_some_labels_of_each_class(monkeypatch):
+    X = np.array([[1.0, 0], [0, 1.0]] * 100)
+    y = np.array(["a", "b", *[""] * 198], dtype=object)
+    classes = {"a": ["one"], "b": ["two"]}
+    found = labels_of(X, ["one", "two"], classes, y)
+    assert_array_equal(found.weights[:2], 1)
+    weak = (found.labels != "") & (np.arange(200) > 1)
+    assert found.weights[weak].sum() == pytest.approx(2 * NAMES_WORTH)
+    assert labels_of(X, ["one", "two"], classes).weights.min() == 1
 
 
 def test_documents_without_words_or_vectors_get_no_label():

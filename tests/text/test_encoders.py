@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cofactor import TopicModel, load_model
+from cofactor import TopicModel
 from cofactor.callbacks import ProgressBar
 from cofactor.text import encoders
 from cofactor.text.encoders import (

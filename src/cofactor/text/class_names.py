@@ -11,8 +11,8 @@ come in two steps.
    label where words and meaning agree; without, the surest half of each class do. This corrects
    errors of the start, which other models would learn by heart.
 
-Known labels stay, and outweigh the others. The same vectors do not help to predict such labels:
-held-out labels, which come from them, would confirm them.
+Known labels stay; more than `NAMES_WORTH` per class outweigh those from names. Without known
+labels, vectors do not help to predict: held-out labels, which come from them, would confirm them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from cofactor.text.describe.table import Table
 from cofactor.text.encoders import encode_texts, unit_rows
 from cofactor.text.seeds import places_of
 
-MAX_NAMED_WEIGHT = 1.0
-"""Maximum weight of all labels from names together, relative to all known labels."""
+NAMES_WORTH = 20
+"""If there are known labels, names count as much as this many labels per class: with fewer known
+labels, names alone would predict better than both; more of them outweigh the names."""
 MIN_LEAD = 2.0
 """Words of a class start it where they weigh more than this many times those of any other."""
 SUREST = 0.5
@@ -260,7 +261,7 @@ def name_labels(
         if label not in labels:
             nothing = (Parameter("classes", key=label), " labels no document")
             warn(ParameterWarning(nothing, "describe it in other words"))
-    weights = _weights(known, kept, target_weights)
+    weights = _weights(known, kept, len(classes), target_weights)
     return NameLabels(labels, weights, Table(rows, ClassStart), bool(known.any()))
 
 
@@ -288,13 +289,12 @@ def _classes(model: Any, about: Descriptions, known: Any) -> dict[str, Any]:
     return found | {name: name for name in new}
 
 
-def _weights(known: BoolArray, kept: BoolArray, target_weights: Any) -> FloatArray:
-    """Return weights of all labels; those from names weigh no more than the known ones together."""
+def _weights(known: BoolArray, kept: BoolArray, n_classes: int, target_weights: Any) -> FloatArray:
+    """Return the weights of known labels and of those from names."""
     weights = np.ones(len(known)) if target_weights is None else np.array(target_weights, float)
     weights[kept] = 1.0
     if known.any():
-        most = MAX_NAMED_WEIGHT * weights[known].sum()
-        weights[kept] = min(1.0, most / max(np.count_nonzero(kept), 1))
+        weights[kept] = min(1.0, NAMES_WORTH * n_classes / max(np.count_nonzero(kept), 1))
     return weights
 
 
