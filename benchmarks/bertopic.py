@@ -74,7 +74,7 @@ def bertopic(python: str, texts: list[str], unseen: list[str], vectors: Any, top
         np.save(folder / "vectors.npy", vectors[0])
         np.save(folder / "unseen.npy", vectors[1])
         rival = Path(__file__).with_name("bertopic_rival.py")
-        subprocess.run([python, str(rival), str(folder)], check=True, stdout=sys.stderr)
+        subprocess.run([python, "-P", str(rival), str(folder)], check=True, stdout=sys.stderr)
         return json.loads((folder / "result.json").read_text())
 
 
