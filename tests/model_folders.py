@@ -57,9 +57,18 @@ def replace(folder, name, data):
     resign(folder, declare)
 
 
+def read_all(model):
+    """Ask for everything that a model folder reads only when it is needed."""
+    for part in (model, getattr(model, "estimator_", None)):
+        state = getattr(part, "_fitted", None)
+        for name in vars(state) if state is not None else ():
+            getattr(state, name)
+    return model
+
+
 def refuse(folder, match):
     with pytest.raises(ModelFormatError, match=match) as caught:
-        load_model(folder)
+        read_all(load_model(folder))
     message = str(caught.value)
     assert message.endswith(".")
     assert str(folder) in message

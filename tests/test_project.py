@@ -18,12 +18,18 @@ USED_AT_RUN_TIME = ("report", "plot", "dask", "app", "sc")
 TABLE = tomllib.loads(mutations.TABLE.read_text(encoding="utf-8"))["mutation"]
 
 
-def test_the_version_is_the_same_everywhere():
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [__version__]
+def test_the_version_is_the_last_release_or_leads_to_the_next():
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    releases = re.findall(r"^## (\S+)", changelog, re.MULTILINE)
-    assert releases[:2] == ["Unreleased", __version__]
+    first, last = re.findall(r"^## (\S+)", changelog, re.MULTILINE)[:2]
+    assert first == "Unreleased"
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [last]
+    release, _, development = __version__.partition(".dev")
+    assert (release == last) if not development else (_numbers(release) > _numbers(last))
+
+
+def _numbers(version):
+    return tuple(map(int, version.split(".")))
 
 
 @pytest.mark.parametrize("extra", [None, *USED_AT_RUN_TIME])
@@ -63,3 +69,72 @@ def test_no_two_classes_share_a_name():
             if isinstance(node, ast.ClassDef):
                 places[node.name.lstrip("_")].append(path.relative_to(ROOT).as_posix())
     assert not {name: paths for name, paths in places.items() if len(paths) > 1}
+
+
+# Names that Windows lacks, or that mean something else there.
+ONLY_POSIX = {
+    "module": {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"},
+    "os": {
+        *("chown", "fchmod", "fchown", "fork", "forkpty", "fsync", "getegid", "geteuid", "getgid"),
+        *("getloadavg", "getpgid", "getpriority", "getuid", "kill", "killpg", "lchown", "mkfifo"),
+        *("mknod", "name", "nice", "O_NOFOLLOW", "O_NONBLOCK", "posix_fadvise", "posix_spawn"),
+        *("pread", "preadv", "pwrite", "pwritev", "rename", "replace", "sched_getaffinity"),
+        *("sched_setaffinity", "sendfile", "setsid", "setuid", "sysconf", "umask", "uname"),
+        *("wait", "waitpid", "register_at_fork"),
+    },
+    "sys": {"platform"},
+    "signal": {
+        *("SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "SIGUSR1", "SIGUSR2"),
+        *("alarm", "pause", "pthread_sigmask", "setitimer", "sigwait"),
+    },
+    "socket": {"AF_UNIX", "SO_REUSEADDR", "SO_REUSEPORT"},
+    "select": {"poll", "epoll"},
+}
+DURABLE_LOG = ("app/decisions.py", "os", "fsync")  # of an open file, which Windows has
+
+
+def names_of_systems(tree):
+    """Yield the module and the name of what a file uses of the operating system."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (("module", alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield "module", node.module
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield node.value.id, node.attr
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
+            module, name = node.args[:2]
+            if isinstance(module, ast.Name) and isinstance(name, ast.Constant):
+                yield module.id, name.value
+
+
+def test_only_one_module_knows_the_operating_system():
+    found = set()
+    for path in sorted((ROOT / "src" / "cofactor").rglob("*.py")):
+        name = path.relative_to(ROOT / "src" / "cofactor").as_posix()
+        if name != "io/platform.py":
+            used = names_of_systems(ast.parse(path.read_text(encoding="utf-8")))
+            found |= {(name, *one) for one in used if one[1] in ONLY_POSIX.get(one[0], ())}
+    assert found <= {DURABLE_LOG}
+
+
+def test_text_files_name_their_encoding():
+    """Windows would otherwise take that of the country."""
+    found = []
+    for path in sorted((ROOT / "src" / "cofactor").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and _opens_text(node):
+                found.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not found
+
+
+def _opens_text(call):
+    """Whether a call reads or writes text in an encoding that it does not name."""
+    if "encoding" in {word.arg for word in call.keywords}:
+        return False
+    if isinstance(call.func, ast.Attribute):
+        texts = sum(isinstance(one, ast.Constant) for one in call.args)
+        return call.func.attr == "read_text" and not texts
+    modes = [one.value for one in call.args[1:2] if isinstance(one, ast.Constant)]
+    return getattr(call.func, "id", "") == "open" and not any("b" in mode for mode in modes)

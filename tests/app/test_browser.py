@@ -15,7 +15,7 @@ from browsers import CHROMIUM, launched
 from commands import write_table
 from hostile import HOSTILE
 
-pytest.importorskip("playwright.sync_api", reason="needs the extra cofactor[browser]")
+pytest.importorskip("playwright.sync_api", reason="needs playwright: `make native` installs it")
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
     pytest.mark.slow,

@@ -12,7 +12,6 @@ wins. Nothing here comes from a model: predictions never become labels by themse
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -22,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from cofactor.io import platform
 from cofactor.io.errors import InputError, at
 from cofactor.io.json_text import to_json
 
@@ -82,13 +82,13 @@ class DecisionLog:
             os.write(file, _end_of_torn_line(file) + line)
             os.fsync(file)
             if new:
-                _flush_folder(self.path.parent)
+                platform.HERE.flush(self.path.parent)
             return self._read_on(file)
 
     def read(self) -> list[Decision]:
         """Return the decisions added since the last call of this method or of `add`."""
         try:
-            file = os.open(self.path, os.O_RDONLY)
+            file = os.open(self.path, os.O_RDONLY | platform.BINARY)
         except FileNotFoundError:
             return []
         try:
@@ -99,12 +99,13 @@ class DecisionLog:
     @contextmanager
     def _locked(self) -> Iterator[int]:
         """Open the file for writing; other processes wait until the block ends."""
-        file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | platform.BINARY
+        file = os.open(self.path, flags, 0o600)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
+            with platform.HERE.locked(file):
+                yield file
         finally:
-            os.close(file)  # which releases the lock
+            os.close(file)
 
     def _read_on(self, file: int) -> list[Decision]:
         size = os.fstat(file).st_size
@@ -137,31 +138,19 @@ def read_line(line: bytes, number: int) -> Decision | None:
 
 
 def _read_whole_lines(file: int, start: int, end: int) -> bytes:
-    parts = []
-    while start < end and (part := os.pread(file, end - start, start)):
-        parts.append(part)
-        start += len(part)
-    data = b"".join(parts)
+    data = platform.read_between(file, start, end)
     return data[: data.rfind(b"\n") + 1]
 
 
 def _end_of_torn_line(file: int) -> bytes:
     """Return a newline if a killed write left the last line of the file incomplete."""
     size = os.fstat(file).st_size
-    return b"" if size == 0 or os.pread(file, 1, size - 1) == b"\n" else b"\n"
+    return b"" if size == 0 or platform.read_between(file, size - 1, size) == b"\n" else b"\n"
 
 
 def log_path(folder: Path) -> Path:
     """Return the file of the decisions about a model folder."""
     return folder.with_name(f"{folder.name}.decisions.jsonl")
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # ---- what the decisions amount to

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,14 +10,12 @@ import numpy as np
 from cofactor.app.session import Session
 from cofactor.app.text_queue import TextTable
 from cofactor.text.editing.settled import Settled
+from cofactor.text.vectorizer.occurrences import cut_pieces
 
 SHOWN_DECISIONS = 10
 MAX_TEXT_CHARACTERS, EXCERPT_CHARACTERS = 20_000, 160
 MAX_SHOWN_CLASSES = 5  # whose probabilities are shown
 ROWS_PER_PAGE = 50
-WORD = re.compile(r"\w+(?:['’]\w+)*")
-COLOUR_LEVELS = (0.08, 0.25, 0.6)
-"""Shares of the strongest word from which a word has colour 1, 2 or 3."""
 
 
 def state(session: Session) -> dict[str, Any]:
@@ -108,12 +104,12 @@ def show_document(session: Session, place: int) -> dict[str, Any]:
     contrast = told.contrast
     labels, source = table.label_of(place, session.reviewed)
     document = session.now.documents[place]
-    parts = {} if contrast is None else dict(zip(told.words, contrast.words, strict=True))
+    pieces = [(text, 0)] if contrast is None else told.coloured_text
     return {
         "document": place,
         "name": table.names[place],
         "date": _date(table, place),
-        "segments": list(coloured(text[:MAX_TEXT_CHARACTERS], parts, _analyzer(model))),
+        "segments": cut_pieces(pieces, MAX_TEXT_CHARACTERS),
         "cut": max(len(text) - MAX_TEXT_CHARACTERS, 0),
         "topic": document.topic,
         "topic_name": document.name,
@@ -125,36 +121,6 @@ def show_document(session: Session, place: int) -> dict[str, Any]:
         "source": source,
         "flagged": table.keys[place] in session.reviewed.flags,
     }
-
-
-def coloured(
-    text: str, parts: dict[str, float], analyze: Callable[[str], list[str]] | None
-) -> Iterator[tuple[str, int]]:
-    """Yield the pieces of a text in order, each with its colour.
-
-    1 to 3 favour the leading class, −1 to −3 the runner-up, 0 neither. The pieces add up to the
-    text.
-    """
-    most, end, known = max(map(abs, parts.values()), default=0.0), 0, {}
-    for found in WORD.finditer(text) if most and analyze else ():
-        word = found[0]
-        if word not in known:
-            said = sum(parts.get(one, 0.0) for one in set(analyze(word))) / most  # type: ignore[misc]
-            known[word] = int(
-                np.sign(said) * np.searchsorted(COLOUR_LEVELS, abs(said), side="right")
-            )
-        if known[word]:
-            if end < found.start():
-                yield text[end : found.start()], 0
-            yield word, known[word]
-            end = found.end()
-    if end < len(text):
-        yield text[end:], 0
-
-
-def _analyzer(model: Any) -> Callable[[str], list[str]] | None:
-    build = getattr(model.vectorizer_, "build_analyzer", None)
-    return None if build is None else build()
 
 
 def _probabilities(model: Any, text: str, known: bool) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ from cofactor.app.progress import compare_methods, progress
 from cofactor.app.security import Guard, Keys
 from cofactor.app.session import Session, StaleError
 from cofactor.errors import InputError, Parameter, ParameterError
+from cofactor.io import platform
 from cofactor.io.json_text import to_json
 
 MAX_LABELLED_AT_ONCE = 1000
@@ -331,7 +332,7 @@ def open_socket(host: str, port: int | None) -> socket.socket:
     for number in ports:
         # asyncio sends the parts of an answer at once only if the socket's protocol is TCP
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        platform.HERE.claim_address(listening)
         try:
             listening.bind((host, number))
             return listening

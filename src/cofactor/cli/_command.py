@@ -23,6 +23,7 @@ PARAMETERS = {
     "stop_words": "--stop-words",
     "classes": "--classes",
     "class_weight": "--class-weight",
+    "log": "--log",
     "encoder": "--encoder",
     "task": "--task",
     "max_iter": "--iterations",

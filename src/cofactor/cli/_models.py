@@ -23,9 +23,9 @@ from cofactor.cli._tables import Reading, holds_blocks, read_table
 from cofactor.cli._terminal import announce, note
 from cofactor.io.atomic import has_only_other_files
 from cofactor.io.errors import at, printable, similar_path
+from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError
 from cofactor.io.tables.labels import as_noted
-from cofactor.io.tables.sources import DESCRIPTORS
 
 
 @dataclass
@@ -119,7 +119,7 @@ def find_data(opened: OpenedModel, given: Path | None) -> Path | None:
     if not isinstance(noted, str):
         return None
     path = Path(os.path.normpath(opened.path / noted))
-    piped = os.path.abspath(path).startswith(DESCRIPTORS)  # what was read there is gone
+    piped = is_descriptor(os.path.abspath(path))  # what was read there is gone
     return path if path.exists() and not piped else None
 
 

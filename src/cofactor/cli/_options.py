@@ -19,6 +19,7 @@ import click
 
 from cofactor.cli._command import BadInput
 from cofactor.io.errors import at, similar_path
+from cofactor.io.platform import STANDARD_INPUT
 from cofactor.io.tables.labels import (
     LabelColumns,
     Relabels,
@@ -27,8 +28,6 @@ from cofactor.io.tables.labels import (
     read_relabels,
 )
 
-STANDARD_INPUT = "/dev/stdin"
-"""The path of what users call -."""
 PERIODS = ("day", "week", "month", "quarter", "year")
 
 # ---- types of values
@@ -38,7 +37,8 @@ class _ExistingPath(click.Path):
     """A path that must exist; "-" is standard input. Errors suggest a path of a similar name."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        value = STANDARD_INPUT if value == "-" else value
+        if value == "-":
+            return self.coerce_path_result(STANDARD_INPUT)
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -281,6 +281,12 @@ SHARED = {
         "--task",
         "What to learn from the labels.",
         type=click.Choice(["auto", "topics", "classes", "numbers"]),
+        default="auto",
+    ),
+    "log": option(
+        "--log",
+        "Learn the logarithms of numbers; 'auto' does so if they are positive and skewed.",
+        type=click.Choice(["auto", "yes", "no"]),
         default="auto",
     ),
     "seed": option("--seed", "Random seed.", type=SEED, default=0),
@@ -603,6 +609,7 @@ class ModelOptions:
     seed_words: dict[str, list[str]] | None
     words: WordOptions
     class_weight: dict[str, float] | str | None
+    log: str
     iterations: int
     jobs: int
 
@@ -623,6 +630,7 @@ class ModelOptions:
             vectorizer=vectorizer,
             max_iter=self.iterations,
             class_weight=self.class_weight,
+            log=self.log,
             n_jobs=self.jobs,
             random_state=self.seed,
             **further,
@@ -630,5 +638,5 @@ class ModelOptions:
 
 
 _SETTINGS = {name: SHARED[name] for name in ("task", "seed", "seed_words")}
-_SETTINGS |= _WORDS | {name: SHARED[name] for name in ("class_weight", "iterations", "jobs")}
+_SETTINGS |= _WORDS | {name: SHARED[name] for name in ("class_weight", "log", "iterations", "jobs")}
 SETTINGS = Group("settings", _SETTINGS, ModelOptions.given)

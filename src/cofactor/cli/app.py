@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import tempfile
 import webbrowser
 from collections.abc import Iterator
@@ -19,10 +18,11 @@ from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, needing_extra, refusals
 from cofactor.cli._tables import Reading, read_table, settle_language, summary
 from cofactor.cli._terminal import announce, emit, note, note_each
+from cofactor.io import platform
 from cofactor.io.errors import at
+from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError
 from cofactor.io.tables.labels import join_columns
-from cofactor.io.tables.sources import DESCRIPTORS
 from cofactor.io.tables.writers import free_name
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def app(
             server.serve(session, listening, host, lambda address: _ready(address, door, as_json))
     log = session.log.path
     where = f"The decisions are in {log}, the model is in" if log.exists() else "The model is in"
-    note(f"Stopped. {where} {folder}. Next: cofactor topics {shlex.quote(str(folder))}")
+    then = platform.HERE.command(["cofactor", "topics", str(folder)])
+    note(f"Stopped. {where} {folder}. Next: {then}")
 
 
 def _begin(
@@ -173,7 +174,7 @@ def _opened(address: str, door: Path) -> bool:
 
 
 def _check_table(table: Path, asked: opt.TableOptions) -> None:
-    if str(table).startswith(DESCRIPTORS):
+    if is_descriptor(table):
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
     if len(asked.labels) > 1:
         raise BadInput("The app fills in one column; give --label once.")

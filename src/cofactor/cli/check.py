@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -25,6 +24,7 @@ from cofactor.cli._terminal import (
     show,
     shown,
 )
+from cofactor.io import platform
 from cofactor.io.atomic import replacing
 from cofactor.io.tables import Documents, Source
 from cofactor.io.tables.label_advice import LISTED_MERGES
@@ -104,24 +104,24 @@ def _next(facts: dict[str, Any], asked: opt.TableOptions, file: Path | None) -> 
     If there are too many merges for a command, the next one writes them to a file. Labels that must
     be split are checked again.
     """
-    table = "-" if facts["path"] == opt.STANDARD_INPUT else facts["path"]
+    table = "-" if Path(facts["path"]) == Path(platform.STANDARD_INPUT) else facts["path"]
     labels = bool(facts["labelled"]) and not facts["doubtful_labels"]
     if facts["labelled"] and (mark := facts["separator_to_try"]):
         words = replace(asked, label_separator=mark).words(with_labels=True)
-        return shlex.join(["cofactor", "check", table, *words])
+        return platform.HERE.command(["cofactor", "check", table, *words])
     if labels:
         asked = replace(asked, unlabelled=(*asked.unlabelled, *facts["marks"]))
     words = asked.words(with_labels=labels)
     if labels and file is None and len(facts["merges"]) > LISTED_MERGES:
         map_file = Path(facts["path"]).with_suffix(".relabels.csv").name
         again = ["cofactor", "check", table, *words, "--write-relabels", map_file]
-        return shlex.join(again)
+        return platform.HERE.command(again)
     if labels and file:
         words += ["--relabel-file", str(file)]
     elif labels:
         words += opt.relabel_options(facts["merges"])
     topics = ["-k", str(facts["suggested_topics"]), "-o", "model"]
-    return shlex.join(["cofactor", "fit", table, *words, *topics])
+    return platform.HERE.command(["cofactor", "fit", table, *words, *topics])
 
 
 def _write_relabels(path: Path, merges: dict[str, str]) -> None:
@@ -314,7 +314,7 @@ def _check_cells(table: Path, asked: opt.TableOptions, layer: str | None, as_jso
         facts = survey(table, layer, label, asked.unlabelled)
     facts["advice"] = [*(message_of(one.message) for one in caught), *facts["advice"]]
     words = ["cofactor", "fit", str(table), *(["--layer", layer] if layer else [])]
-    facts["next"] = shlex.join([*words, *asked.words(), "-o", "model"])
+    facts["next"] = platform.HERE.command([*words, *asked.words(), "-o", "model"])
     if as_json:
         emit(facts)
         return

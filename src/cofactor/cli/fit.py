@@ -48,6 +48,11 @@ from cofactor.cli._terminal import announce, emit, note, note_each, note_next
     "--cluster ADDRESS",
     "Fit on a Dask cluster: the address of its scheduler, or local for one process on each core.",
 )
+@opt.option(
+    "--forget-documents",
+    "Keep nothing of each document, so that the folder stays small; predictions are the same.",
+    is_flag=True,
+)
 @opt.option("--verbose", "Say why the fit ended and how long steps took.", is_flag=True)
 @opt.add("as_json")
 def fit(
@@ -63,6 +68,7 @@ def fit(
     stability: int | None,
     layer: str | None,
     cluster: str | None,
+    forget_documents: bool,
     verbose: bool,
     as_json: bool,
 ) -> None:
@@ -114,7 +120,8 @@ def fit(
     reading.facts |= {name: models.relative(reading.facts[name], output) for name in reading.places}
     said = [*doubts, *messages]
     notes = {"input": reading.facts, "command": models.command_line(), "warnings": said}
-    wrote = models.saved_model(model, output, notes)
+    kept = model.forget_documents() if forget_documents else model
+    wrote = models.saved_model(kept, output, notes)
     facts = _facts(model, reading, output, said)
     if as_json:
         emit(facts)

@@ -59,6 +59,7 @@ MIN_KNOWN_SHARE = 0.7
     "Leave out predictions that are less probable than P.",
     type=opt.Number(float, 0, 1),
 )
+@opt.option("--whole", "Round predicted numbers to whole numbers.", is_flag=True)
 @opt.add("layer")
 @opt.option("--id COLUMN", "Column that names the documents; --keep copies it, too.")
 @opt.repeated("--keep COLUMN", "Column to copy to the output.  [default: all columns]")
@@ -84,6 +85,9 @@ def predict(
     The texts are in the same column as in the fit, unless --text names another. The column reason
     says why a prediction is missing or doubtful: the text has no known word, no label reaches its
     threshold (then the nearest one is given), or the prediction is less probable than --abstain.
+
+    Numbers come with the columns low and high in place of a confidence: nine of ten new values lie
+    between them, by held-out labels of the fit.
 
     In CSV and TSV, cells that a spreadsheet would take for a formula get an apostrophe in front. A
     manifest beside the output says how it was made. With --json and without --output, rows are
@@ -148,10 +152,12 @@ def _columns(opened: models.OpenedModel, asked: dict[str, Any]) -> Any:
     apart = opened.input.get("labels_are") == "columns"
     given = {name: value for name, value in asked.items() if value}
     columns = AnswerColumns.of(opened.model, apart, **given)
-    for name in columns.needs_classes:
+    has = {"numbers": "predicts numbers", "topics": "has no labels"}
+    for name in (*columns.needs_classes, *columns.needs_numbers):
+        needed = "numbers" if name in columns.needs_numbers else "classes"
         raise InputError(
-            f"--{name.replace('_', '-')} needs a model that predicts classes, but this one "
-            f"{'predicts numbers' if columns.kind == 'numbers' else 'has no labels'}; leave it out."
+            f"--{name.replace('_', '-')} needs a model that predicts {needed}, but this one "
+            f"{has.get(columns.kind, 'predicts classes')}; leave it out."
         )
     return columns
 
@@ -205,22 +211,30 @@ class _CellFormat:
     columns: Any  # AnswerColumns
     separator: str | None = None
     lists: bool = False
-    decimals: tuple[int, ...] = ()  # of predicted numbers, which come first in a row
+    decimals: tuple[int | None, ...] = ()  # of predicted numbers, which come first in a row
 
     @classmethod
     def of(cls, opened: models.OpenedModel, columns: Any, kind: str) -> _CellFormat:
         from cofactor.text.describe.predictions import number_decimals
 
         separator = opened.input.get("label_separator")
-        decimals = tuple(number_decimals(opened.model)) if columns.kind == "numbers" else ()
+        decimals: tuple[int | None, ...] = ()
+        if columns.kind == "numbers":
+            each = len(columns.own_names) // len(columns.targets)  # a number and its bounds
+            decimals = tuple(d for d in number_decimals(opened.model) for _ in range(each))
         return cls(columns, separator, kind == "jsonl" and not separator, decimals)
 
     def cells(self, answers: Any) -> Iterator[list[Any]]:
         """Yield the cells of each document."""
+        from cofactor.text.describe.predictions import round_number
+
         first = len(self.decimals)
         for row in self.columns.rows(answers):
             pairs = zip(row, self.decimals, strict=False)
-            numbers = [None if cell is None else round(cell, places) for cell, places in pairs]
+            numbers = [
+                round_number(cell, places) if isinstance(cell, float) else cell
+                for cell, places in pairs
+            ]
             yield [*numbers, *(self._cell(cell) for cell in row[first:])]
 
     def _cell(self, cell: Any) -> Any:

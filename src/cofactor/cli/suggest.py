@@ -23,9 +23,9 @@ from cofactor.cli._terminal import (
     rounded,
 )
 from cofactor.io.errors import at
+from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError, open_source
 from cofactor.io.tables.labels import one_cell
-from cofactor.io.tables.sources import DESCRIPTORS
 from cofactor.io.tables.writers import free_name, make_writer, output_kind
 
 DOUBTFUL = "doubtful label"
@@ -77,7 +77,7 @@ def suggest(
     """
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
     refuse_table_as_output(output, table)
-    if os.path.abspath(table).startswith(DESCRIPTORS):
+    if is_descriptor(os.path.abspath(table)):
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
     opened = models.open_model(model, encoder_cache)
     with announce("Reading the documents"):

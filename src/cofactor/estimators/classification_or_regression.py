@@ -19,7 +19,7 @@ from cofactor.linear.guess import Classes, Guess
 from cofactor.targets.classes import ClassCoding, encode_classes, label_shares, weigh_classes
 from cofactor.targets.matrix import Targets
 from cofactor.targets.reading import known_values, labelled_mask
-from cofactor.targets.values import ValueCoding, encode_values
+from cofactor.targets.values import ValueCoding, encode_values, tell_of_logarithms
 
 N_BINS = 10
 """Numbers are grouped into at most this many quantile bins."""
@@ -44,10 +44,14 @@ class Classification:
         dtype: DTypeLike,
         *,
         from_zero: bool = False,
+        log: str = "no",
+        limited: bool = False,
     ) -> tuple[Targets, ClassCoding]:
         """Turn the y of a fit into targets, and say how y was read.
 
-        With ``from_zero`` numbers are shifted so that the least is 0, also if all are positive.
+        With ``from_zero`` numbers are shifted so that the least is 0, also if all are positive;
+        ``log`` says whether their logarithms are learned, and ``limited`` whether predictions stay
+        within the limits of these numbers.
         """
         return encode_classes(y, n_samples=n_samples, target_weights=weights, dtype=dtype)
 
@@ -76,6 +80,7 @@ class Classification:
         dtype: DTypeLike,
         *,
         from_zero: bool = False,
+        log: str = "no",
     ) -> tuple[Targets, ClassCoding]:
         """Turn the y of a stream's first batch into targets; ``classes`` may name all classes."""
         coding = None
@@ -131,15 +136,22 @@ class Regression:
         dtype: DTypeLike,
         *,
         from_zero: bool = False,
+        log: str = "no",
+        limited: bool = False,
     ) -> tuple[Targets, ValueCoding]:
-        return encode_values(
+        found = encode_values(
             y,
             n_samples=n_samples,
             sample_weight=counts,
             target_weights=weights,
             dtype=dtype,
             from_zero=from_zero,
+            log=log,
+            limited=limited,
         )
+        if log == "auto":
+            tell_of_logarithms(found[1])
+        return found
 
     def encode_again(
         self,
@@ -161,8 +173,10 @@ class Regression:
         dtype: DTypeLike,
         *,
         from_zero: bool = False,
+        log: str = "no",
     ) -> tuple[Targets, ValueCoding]:
-        return self.encode(y, n_samples, counts, None, dtype, from_zero=from_zero)
+        """Read numbers without limits: later batches may have other ones."""
+        return self.encode(y, n_samples, counts, None, dtype, from_zero=from_zero, log=log)
 
     def groups(
         self, targets: Targets, counts: FloatArray | None, n_components: int

@@ -77,6 +77,8 @@ class Settings:
     head: str
     exposed: bool
     """Whether the total of a sample is a scale, see `cofactor.estimators.exposure`."""
+    log: str
+    """Whether logarithms of numbers are learned: "yes", "no" or "auto"."""
     random_state: Any
 
     @classmethod
@@ -97,6 +99,7 @@ class Settings:
             estimator.fixed,
             getattr(estimator, "head", "joint"),
             getattr(estimator, "exposure", None) == "total",
+            getattr(estimator, "log", "no"),
             estimator.random_state,
         )
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from cofactor._fields import instance, number
+from cofactor._fields import FieldSizes, checked, instance, number
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
@@ -63,13 +63,19 @@ MIN_GUESSED_SHARE = 0.02
 """Smaller guessed shares, relative to the largest, become zero, so that guesses stay sparse."""
 
 
+def _numbers_fault(value: Any, sizes: FieldSizes) -> str | None:
+    good = isinstance(value, tuple) and all(type(one) is float for one in value)
+    return None if good else "is not a tuple of numbers"
+
+
 @dataclass(frozen=True)
 class ExpectedScore:
     """The score to expect on new samples like those of the fit, from held-out labels.
 
-    It is the score of the features' part of the head; the topics' part usually adds to it. A class
-    with a single label cannot be held out and does not count, so the score is too high if there are
-    many such classes.
+    It is the score of the features' part of the head; the topics' part usually adds to it. Samples
+    without any feature do not count, because nothing can be predicted for them. A class with a
+    single label cannot be held out and does not count, so the score is too high if there are many
+    such classes.
 
     Parameters
     ----------
@@ -80,7 +86,12 @@ class ExpectedScore:
     n_samples : float
         Number of held-out labels, counted with their weights.
     measure : {"accuracy", "micro-F1", "R²"}
-        What is measured.
+        What is measured; of several numbers, the mean R².
+    targets : tuple of float
+        R² of each number, if there are several.
+    natural : tuple of float
+        R² of each number in its own units, if logarithms are learned; ``value`` is then that of the
+        logarithms.
     """
 
     value: float = number()
@@ -88,10 +99,17 @@ class ExpectedScore:
     high: float = number()
     n_samples: float = number()
     measure: str = instance(str, default="accuracy")
+    targets: tuple[float, ...] = checked(_numbers_fault, default=())
+    natural: tuple[float, ...] = checked(_numbers_fault, default=())
 
     def __str__(self) -> str:
         if self.measure == "R²":
-            return f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+            score = f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+            units = ", ".join(f"{value:.2f}" for value in self.natural)
+            if self.targets:
+                score = f"mean {score}; each: {', '.join(f'{one:.2f}' for one in self.targets)}"
+                return f"{score}; in the units of the labels: {units}" if units else score
+            return f"{score} of logarithms, {units} in the units of the labels" if units else score
         return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
 
 
@@ -239,25 +257,35 @@ def held_out_scores(
     labelled: BoolArray,
     threads: Threads,
     side: FloatArray | None = None,
+    *,
+    exponent: int = 0,
+    confidence: FloatArray | None = None,
+    importance: FloatArray | None = None,
+    every: bool = True,
 ) -> FloatArray:
     """Return scores of the labelled samples by pools that do not know their labels.
 
     Equal samples with equal labels are held out together. Rows of other samples, and of classes
-    with a single label, are NaN. Parameters are those of `fit_pool`.
+    with a single label, are NaN. Parameters are those of `fit_pool`; without ``every``, only those
+    labels are held out that `fit_pool` holds out, and the expected score is that of these rows.
     """
-    found = np.full(shares.shape, np.nan)
     with one_blas_thread():
-        V = choose_view(data, counts, 0).of(data)
+        V = choose_view(data, counts, exponent).of(data)
         samples, labels, distinct = _distinct_samples(
-            V, counts, shares, labelled, threads, side=side
+            V,
+            counts,
+            shares,
+            labelled,
+            threads,
+            confidence=confidence,
+            importance=importance,
+            side=side,
         )
         views = [ViewParts(_rotated(X)[0], labels) for X in samples.matrices]
-        if (weighed := _weigh(views, every=True)) is not None:
-            of_distinct = np.full(labels.shares.shape, np.nan)
-            of_distinct[weighed.out] = weighed.scores
-            lengths = np.diff(np.r_[distinct.starts, len(distinct.order)])
-            found[distinct.order] = np.repeat(of_distinct, lengths, axis=0)
-    return found
+        found = np.full(labels.shares.shape, np.nan)
+        if (weighed := _weigh(views, every=every)) is not None:
+            found[weighed.out] = weighed.scores
+    return distinct.of_each(found, len(shares))
 
 
 class _Samples(NamedTuple):
@@ -284,15 +312,16 @@ def _distinct_samples(
     Y = np.where(known[:, None], shares[rows], 0.0)
     trusted = counts if confidence is None else counts * confidence
     weights = np.where(known, distinct.total(trusted), 0.0)
-    labels = Labels(Y, weights, distinct.weights, None if importance is None else importance[rows])
+    X = Matrix(V[rows], threads)
+    costs = None if importance is None else importance[rows]
+    labels = Labels(Y, weights, distinct.weights, costs, X.filled_rows)
     if side is None:
-        return _Samples([Matrix(V[rows], threads)], None), labels, distinct
+        return _Samples([X], None), labels, distinct
     # The distinct samples come in an order of their own, so the sums are the same for permuted
     # rows.
     vectors = np.asarray(side[rows], dtype=np.float64)
     view = SideView.fitted(vectors, distinct.weights)
-    matrices = [Matrix(V[rows], threads), Matrix(view.of(vectors), threads)]
-    return _Samples(matrices, view), labels, distinct
+    return _Samples([X, Matrix(view.of(vectors), threads)], view), labels, distinct
 
 
 def _rotated(X: Matrix) -> tuple[Matrix, FloatArray | None]:
@@ -428,9 +457,13 @@ def _held_out(
 
 
 def _folds(labels: Labels) -> tuple[IntArray, int]:
-    """Return the fold of each sample and their number; a class with one label is not held out."""
+    """Return the fold of each sample and their number.
+
+    Samples without features and classes with one label are not held out.
+    """
     n_folds = 10 if np.count_nonzero(labels.known) <= MAX_TEN_FOLD_LABELS else 5
-    classes = np.where(labels.known, labels.shares.argmax(axis=1), -1)
+    scored = labels.known if labels.filled is None else labels.known & labels.filled
+    classes = np.where(scored, labels.shares.argmax(axis=1), -1)
     return assign_folds(classes, n_folds, min_size=2), n_folds
 
 

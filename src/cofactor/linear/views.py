@@ -27,7 +27,7 @@ from scipy.sparse import csr_array, hstack, issparse
 from threadpoolctl import ThreadpoolController
 
 from cofactor._fields import FieldSizes, array, instance, number
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.factors import cross, pad
 from cofactor.engine.observations import Layout, Observations, compressed_layout, full_layout
 from cofactor.engine.threads import Threads
@@ -305,6 +305,13 @@ class Matrix:
     @cached_property
     def _transposed(self) -> Matrix:
         return Matrix(csr_array(self.values.T) if self.is_sparse else self.values.T, self.threads)
+
+    @cached_property
+    def filled_rows(self) -> BoolArray:
+        """Which rows have a value; the others say nothing about their samples."""
+        if self.is_sparse:
+            return np.asarray(np.diff(self.values.indptr) > 0)
+        return np.asarray(self.values.any(axis=1))
 
     @cached_property
     def used_columns(self) -> IntArray:

@@ -3,6 +3,7 @@ mistakes, and labels that look wrong."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from cofactor.text.describe.explain import Explanation, explain_row
 from cofactor.text.describe.predictions import read_predictions
 from cofactor.text.documents import DocumentRows
 from cofactor.text.labelling.doubts import judge_labels, rank_doubts
+from cofactor.text.vectorizer.occurrences import cut_pieces
 
 MAX_REVIEWED, MAX_DOUBTFUL = 6, 20  # documents of a list, labels that look wrong
 MAX_EXCERPT = 280  # characters
@@ -25,6 +27,8 @@ MAX_TEXT_BYTES = 4_000_000  # of the texts of all documents
 EXPLAINING_WORDS, LEFT_OUT_WORDS = 6, 3  # words of an explanation; words left out one at a time
 MIN_PART = {True: 0.05, False: 0.005}  # of a word in a score, with a pooled head or another
 MAX_FACTOR = 1000
+
+_SPACES = re.compile(r"\s+")
 
 
 def excerpt(material: Material, d: int) -> str:
@@ -238,12 +242,19 @@ def _described(
     return {
         "document": material.number(d),
         "text": excerpt(material, d),
+        "pieces": [] if told is None else _pieces(told),
         "sides": [
             {"class": name, "probability": float(p[c]), "words": _favouring(told, sign, pooled)}
             for name, c, sign in zip(names, pair, (1, -1), strict=True)
         ],
         "without": [] if told is None else _without(told),
     }
+
+
+def _pieces(told: Explanation) -> list[tuple[str, int]]:
+    """Return the beginning of a coloured text on one line."""
+    found = cut_pieces(told.coloured_text, 4 * MAX_EXCERPT)
+    return cut_pieces([(_SPACES.sub(" ", text), level) for text, level in found], MAX_EXCERPT)
 
 
 def _explained(material: Material, judge: Any, d: int, names: list[str]) -> Explanation | None:

@@ -178,11 +178,13 @@ def _representations(model: TopicModel, X: Any, same: bool) -> tuple[np.ndarray,
     ``same`` says that documents and labels have the digest of the fit. Documents of the fit with
     other labels, or with none, are recognised by their representations.
     """
-    fitted = model.document_topics_
-    if same:
+    fitted = model.fitted.document_topics
+    if same and fitted is not None:
         return fitted, True
     S = np.asarray(model.estimator_.transform(X))
-    return S, np.shape(fitted) == S.shape and bool(np.allclose(fitted, S))
+    if fitted is None:
+        return S, same
+    return S, fitted.shape == S.shape and bool(np.allclose(fitted, S))
 
 
 def _unknown(model: TopicModel, n: int) -> np.ndarray:

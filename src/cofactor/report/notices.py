@@ -11,6 +11,7 @@ from cofactor.metrics.topics import topic_similarity
 from cofactor.report.material import Material, is_known
 from cofactor.report.score_tables import MODEL, Evaluation, calibration
 from cofactor.text.describe import summaries
+from cofactor.text.documents import Corpus
 
 MIN_LABELS, MIN_LIVE_SHARE = 5, 0.001  # of a class, of a topic
 MAX_COSINE, MAX_CALIBRATION_ERROR = 0.9, 0.15
@@ -95,7 +96,7 @@ def _labels(material: Material) -> Notices:
 
 def _topics(material: Material) -> Notices:
     model, A = material.model, material.model.estimator_.components_
-    shares = summaries.corpus_shares(material.S, A)
+    shares = Corpus.of(material.S, A).shares
     if dead := [str(k) for k, share in enumerate(shares) if share < MIN_LIVE_SHARE]:
         yield _warn(f"Topics with almost no documents: {_and(dead)}; use fewer topics.")
     similar = np.triu(topic_similarity(A, A), 1) > MAX_COSINE

@@ -11,6 +11,7 @@ from cofactor.report.document_tables import excerpt
 from cofactor.report.material import Material, largest
 from cofactor.text.describe import summaries
 from cofactor.text.describe.topic_words import Words, profiles, rank_words, shown_words
+from cofactor.text.documents import Corpus
 from cofactor.text.editing import Settled
 
 CARD_WORDS, CARD_DOCUMENTS = 10, 3
@@ -25,7 +26,7 @@ def topic_cards(material: Material) -> list[dict[str, Any]]:
     slider shows."""
     model = material.model
     A = model.estimator_.components_
-    shares = summaries.corpus_shares(material.S, A)
+    shares = Corpus.of(material.S, A).shares
     shown = summaries.shown_topics(model)
     ranking = summaries.word_ranking(model, "coherence")
     first = [words.tolist() for words in shown_words(shown, ranking, CARD_WORDS)]

@@ -37,7 +37,7 @@ from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
 from cofactor.text.encoders import EncoderRecord, encode_texts, speaks, vectors_fit
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.grammar import class_numbers, grammar_helps
+from cofactor.text.grammar import grammar_helps, trial_labels
 from cofactor.text.seeds import (
     Mass,
     Seed,
@@ -170,8 +170,8 @@ def vectorise(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
     on_trial = getattr(vectorizer, "keeps_grammar", False) and vectorizer.keep_grammar == "auto"
     if not on_trial:
         return vectorizer, X
-    classes = class_numbers(y, len(texts)) if task_of(model, y) == "classes" else None
-    if grammar_helps(X, Words.of(vectorizer).hidden, classes, model.n_jobs):
+    labels = trial_labels(y, len(texts)) if task_of(model, y) == "classes" else None
+    if grammar_helps(X, Words.of(vectorizer).hidden, labels, model.n_jobs):
         return vectorizer, X
     vectorizer = clone(vectorizer).set_params(keep_grammar=False)
     return vectorizer, sp.csr_array(vectorizer.fit_transform(texts))

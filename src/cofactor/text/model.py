@@ -5,6 +5,7 @@ The methods are short; `fitting`, `streams`, `describe`, `editing` and `labellin
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -23,11 +24,12 @@ from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.classes import read_targets
+from cofactor.targets.values import LOG_CHOICES
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import document_matrix, document_rows
+from cofactor.text.documents import document_matrix, document_rows, is_in_parts
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
@@ -91,6 +93,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Weight of a seed word relative to its occurrences in the documents.
     data_loss, supervision, solver, init, max_iter, tol, priors, head, class_weight, n_jobs
         As in :class:`SSNMFClassifier`. ``class_weight`` applies to classes only.
+    log : {"auto", "yes", "no"}, default="auto"
+        Whether the logarithms of numbers are learned, as in :class:`SSNMFRegressor`. "auto" says so
+        in a warning.
     target_loss : as in :class:`SSNMFClassifier`, optional
         None stands for the estimator's default: "kullback-leibler" for classes, "frobenius" for
         numbers.
@@ -183,15 +188,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "classes": "no_validation",
         "seeds": "no_validation",
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
+        "log": [StrOptions({*LOG_CHOICES})],
     }
 
     _fitted: FittedTopics
 
     estimator_ = shown("estimator", "The fitted estimator.")
     vectorizer_ = shown("vectorizer", "The fitted vectorizer.")
-    document_topics_ = shown(
-        "document_topics", "Representations of the documents, of shape (n_documents, n_components)."
-    )
     topic_names_ = shown("topic_names", "Names of the topics.")
     topic_words_ = shown(
         "topic_words", "Columns of the words that describe each topic, best first."
@@ -233,6 +236,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         priors: Mapping[str, Any] | None = None,
         head: str = "pooled",
         class_weight: dict[Any, float] | str | None = None,
+        log: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -254,6 +258,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.priors = priors
         self.head = head
         self.class_weight = class_weight
+        self.log = log
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -292,8 +297,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : iterable of str, or WordBlocks
-            Documents, or documents on disk with their labels, as `cofactor blocks` writes them.
+        X : iterable of str, WordBlocks, or dask collection
+            Documents, or documents on disk with their labels, as `cofactor blocks` writes them. A
+            bag or a column of a dask dataframe is fitted on the cluster of the default client; see
+            `cofactor.distributed.fit_texts`.
         y : array-like, optional
             Labels in any form that the estimators accept, with unknown ones marked as described
             there. For several labels per document, pass a set or list for each, None if unknown.
@@ -326,6 +333,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ['billing', 'support']
         """
         fit = fit_with or fit_here
+        if is_in_parts(X):
+            from cofactor.distributed.texts import fit_collection
+
+            return fit_collection(self, X, y)
         if isinstance(X, WordBlocks):
             return self.set_fitted(fit_blocks(self, X, fit=fit))
         if self.classes is None:
@@ -426,6 +437,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return None if expected is None else expected(abstain)
 
     @property
+    def document_topics_(self) -> np.ndarray:
+        """Representations of the documents, of shape (n_documents, n_components)."""
+        fitted: FittedTopics | None = getattr(self, "_fitted", None)
+        if fitted is None:
+            raise AttributeError("document_topics_ is available only after a fit.")
+        if fitted.document_topics is None:
+            raise ValueError(
+                "This model has forgotten its documents, which this needs; fit it again and keep "
+                "them, or pass the documents."
+            )
+        return fitted.document_topics
+
+    @property
     def document_scores_(self) -> np.ndarray:
         """Scores of the documents in ``document_topics_``; after a batch of a stream they are
         computed when first used."""
@@ -434,7 +458,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             raise AttributeError("document_scores_ is available only after a fit.")
         if fitted.document_scores is not None:
             return fitted.document_scores
-        scores = predictions.scores_of(fitted.estimator, fitted.batch, fitted.document_topics)
+        scores = predictions.scores_of(fitted.estimator, fitted.batch, self.document_topics_)
         if self._fitted is fitted:  # another thread may have brought a newer state
             self._fitted = replace(fitted, document_scores=scores)
         return scores
@@ -642,12 +666,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         topics: bool = False,
         top: int = 0,
         abstain: float = 0.0,
+        whole: bool = False,
     ) -> Any:
         """Return a table with prediction, confidence, topic and reason beside its rows.
 
         The columns are those of the command ``cofactor predict``. ``reason`` says why a prediction
         is missing or doubtful: the text has no known word, no label reaches its threshold (then the
-        nearest one is given), or the prediction is less probable than ``abstain``.
+        nearest one is given), or the prediction is less probable than ``abstain``. Numbers have no
+        confidence, but the columns ``low`` and ``high``: nine of ten new values lie between them.
 
         Parameters
         ----------
@@ -664,6 +690,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Number of most probable classes to add, with their probabilities.
         abstain : float, default=0
             Minimum probability of a prediction; ``expected_coverage`` says what to expect.
+        whole : bool, default=False
+            Round predicted numbers to whole numbers.
 
         Returns
         -------
@@ -679,7 +707,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         asked = {"all_classes": all_classes, "topics": topics, "top": top, "abstain": abstain}
-        return annotate(self, X, text, asked)
+        return annotate(self, X, text, {**asked, "whole": whole})
 
     def class_summaries(self, n_words: int = 10) -> Table[summaries.TopicClass]:
         """Describe the classes: their keywords, and the contribution of each topic.
@@ -1446,6 +1474,26 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         from cofactor.io.models import save
 
         save(self, path, notes=notes)
+
+    def forget_documents(self) -> TopicModel:
+        """Return a copy of the model that keeps nothing of each document of its fit.
+
+        Its predictions are the same, and its size does not depend on the number of documents. What
+        describes these documents one by one is gone: ``documents()`` without an argument,
+        ``document_topics_``, edits, updates and refits.
+
+        Returns
+        -------
+        TopicModel
+
+        Examples
+        --------
+        >>> small = model.forget_documents()
+        >>> small.predict(["my refund"]).tolist()
+        ['billing']
+        """
+        check_is_fitted(self, "estimator_")
+        return copy.copy(self).set_fitted(self.fitted.without_documents())
 
     def report(
         self,

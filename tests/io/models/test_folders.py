@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cofactor import load_model
-from cofactor.io import atomic
+from cofactor.io import atomic, platform
 from model_folders import same
 
 
@@ -40,7 +40,7 @@ def test_a_failed_save_leaves_the_old_model(model, folder, monkeypatch):
 
 
 def test_without_an_exchange_the_old_model_is_found(model, folder, monkeypatch):
-    monkeypatch.setattr(atomic, "_swap", lambda one, other: False)
+    monkeypatch.setattr(platform.HERE, "swap", lambda one, other: False)
     (folder / "report.html").write_text("mine")
     model.save(folder)
     assert same(load_model(folder), model)

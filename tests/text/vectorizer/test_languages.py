@@ -113,7 +113,7 @@ def test_languages_by_name():
     assert (none.stop_words_, none.stem_) == ({}, None)
     assert {"der", "und", "the"} <= set(none.words_)
     assert WordVectorizer(stop_words="german", language=None).fit(text).words_[0] == "and"
-    assert WordVectorizer(stop_words=None, language="german").fit(text).stem_ == 6
+    assert WordVectorizer(stop_words=None, language="german").fit(text).stem_ == "language"
     with pytest.raises(ValueError, match="language='klingon' is not known; give 'auto', None, or"):
         WordVectorizer(language="klingon").fit(text)
     with pytest.raises(ValueError, match="stop_words='klingon' is not a language"):

@@ -115,7 +115,7 @@ async function whole(element, place, button) {
   const found = await attempt(() => read("document", { place }));
   if (!found || !parts) return;
   button.setAttribute("aria-expanded", "true");
-  element.after(make("tr", { class: "whole" }, make("td", { colspan: "7" }, make("div", { class: "text" }, found.segments.map(([text, level]) => (level
+  element.after(make("tr", { class: "whole" }, make("td", { colspan: "7" }, make("div", { class: "text", dir: "auto" }, found.segments.map(([text, level]) => (level
     ? make("mark", { class: level > 0 ? `for${level}` : `against${-level}` }, text) : text))))));
 }
 

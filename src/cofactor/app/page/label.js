@@ -15,7 +15,7 @@ let parts = null;
 export function show(place) {
   parts = {
     head: make("header", { class: "doc-head" }),
-    text: make("article", { class: "text", tabindex: "0", "aria-label": "Text" }),
+    text: make("article", { class: "text", dir: "auto", tabindex: "0", "aria-label": "Text" }),
     legend: make("p", { class: "note legend" }),
     suggestion: make("section", { class: "suggestion", "aria-label": "Suggestion", "aria-live": "polite" }),
     classes: make("ol", { class: "classes", "aria-label": "Classes" }),

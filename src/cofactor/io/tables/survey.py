@@ -36,6 +36,7 @@ from cofactor.io.tables.labels import (
     without_labels,
 )
 from cofactor.io.tables.sources import Source
+from cofactor.targets.task import parse_labels
 
 LETTER = re.compile(r"[^\W\d_]")
 FIRST_ROWS = 5
@@ -321,5 +322,5 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
 
 
 def _range(found: Survey) -> list[float]:
-    values = [value for value in map(float, found.classes) if isfinite(value)]
+    values = [value for value in parse_labels(found.classes) if isfinite(value)]
     return [min(values), max(values)]

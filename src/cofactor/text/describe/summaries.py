@@ -102,16 +102,9 @@ def topic_names(shown: list[Any], words: np.ndarray, seeded: dict[int, Seed]) ->
     ]
 
 
-def corpus_shares(S: np.ndarray, components: np.ndarray) -> np.ndarray:
-    """Return each topic's share of the corpus: its mean over documents with known words."""
-    shares = topic_shares(S, components)
-    filled = shares[shares.sum(axis=1) > 0]
-    return filled.mean(axis=0) if len(filled) else np.zeros(len(components))
-
-
-def class_topics(S: np.ndarray, head: np.ndarray) -> np.ndarray:
+def class_topics(masses: np.ndarray, head: np.ndarray) -> np.ndarray:
     """Return the part of each topic in the scores of each class over the corpus (k × r)."""
-    parts = (S.sum(axis=0)[:, None] * head).T
+    parts = (masses[:, None] * head).T
     total = parts.sum(axis=1, keepdims=True)
     return np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
 
@@ -203,7 +196,7 @@ def shown_topics(model: Any) -> np.ndarray:
 def topic_table(model: Any, n_words: int, by: str) -> Table[Topic]:
     """Return the topics of a fitted model, each with its first words."""
     A, words, ranking = shown_topics(model), model_words(model), word_ranking(model, by)
-    P, shares = profiles(A), corpus_shares(model.document_topics_, model.estimator_.components_)
+    P, shares = profiles(A), model.fitted.corpus.shares
     tops, scores = shown_words(A, ranking, n_words), model.coherence_
     if ranking is None:
         scores = getattr(model, "probable_coherence_", scores)
@@ -244,9 +237,9 @@ def class_table(model: Any, n_words: int) -> Table[TopicClass]:
     B = estimator.target_components_  # used for numbers, whose links may be negative
     if predicted_kind(estimator) != "numbers":
         B = topic_links(estimator) * estimator.components_.sum(axis=1)[:, None]
-    parts = class_topics(model.document_topics_, B)
-    shares = corpus_shares(model.document_topics_, estimator.components_)
-    scores = keyword_scores(parts, shares, profiles(shown_topics(model)))
+    corpus = model.fitted.corpus
+    parts = class_topics(corpus.masses, B)
+    scores = keyword_scores(parts, corpus.shares, profiles(shown_topics(model)))
     rows = [
         TopicClass(name, tuple(words[top_places(score, n_words)]), tuple(part.tolist()))
         for name, part, score in zip(model.target_names_, parts, scores, strict=True)

@@ -26,14 +26,14 @@ from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
 from cofactor.text.vectorizer.analyzer import (
-    STEM_LETTERS,
     TOKENS,
     Analyzer,
-    Stems,
+    WordAnalyzer,
     grammatical,
     make_analyzer,
     tidy,
 )
+from cofactor.text.vectorizer.cleaning import normalise
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
@@ -41,11 +41,12 @@ from cofactor.text.vectorizer.languages import (
     grammatical_words,
     sample,
 )
+from cofactor.text.vectorizer.stems import BY_LANGUAGE, Form, Stems
 
 # ``min_df="auto"`` is the first of these limits with which texts keep this share of their words, or
 # this number of words, on average; see `rare_limit`.
 RARE_LIMITS, MIN_KEPT_SHARE, MIN_KEPT_WORDS = (5, 2), 0.9, 50
-SINGLES_DROPPED_FROM = 2000  # from this many documents, words of a single one are dropped
+SINGLES_DROPPED_FROM = 2000  # from this many documents of a language, drop words of a single one
 LIMITS_FROM = 50  # from this many documents, frequency limits apply
 SHORT_TEXT = 20  # texts with fewer words on average are short; grammatical ones do not count
 MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
@@ -53,10 +54,8 @@ MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 # Parameters that cofactor 0.1 did not have, with the values that reproduce it.
 DEFAULTS_OF_OLDER_MODELS = {"clean": False, "language": None, "tokens": "words", "stem": None}
 ADDED_ATTRIBUTES = ("languages_", "stop_words_", "stem_")  # fitted attributes that it did not have
-LATER_ATTRIBUTES = (
-    "grammatical_",
-    "known_share_",
-)  # attributes of later versions, which may be None
+# attributes of later versions, which may be None
+LATER_ATTRIBUTES = ("grammatical_", "known_share_", "stems_")
 
 
 # ---- counts
@@ -106,16 +105,48 @@ def tally(
     return list(places), counts
 
 
+class WordCounts(NamedTuple):
+    """Counts of words that add up, so that parts of a corpus can be counted separately."""
+
+    documents_with: Counter[str]
+    occurrences: Counter[str]
+    forms: Counter[Form]  # occurrences of each form of words that are cut to their stems
+    documents: int
+
+    def plus(self, other: WordCounts) -> WordCounts:
+        """Return the counts of both corpora together."""
+        return WordCounts(
+            _added(self.documents_with, other.documents_with),
+            _added(self.occurrences, other.occurrences),
+            _added(self.forms, other.forms),
+            self.documents + other.documents,
+        )
+
+    def frequencies(self, given: Sequence[str] | None = None) -> Frequencies:
+        """Return the frequencies of all words, or of the given ones."""
+        words = sorted(self.occurrences) if given is None else list(given)
+        counts = self.documents_with, self.occurrences
+        df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in counts)
+        return Frequencies(np.array(words, dtype=object), df, tf, self.documents)
+
+
+def _added(one: Counter[Any], other: Counter[Any]) -> Counter[Any]:
+    """Return the sum of two counters; their own `+` is slower."""
+    total = one.copy()
+    total.update(other)
+    return total
+
+
 def count(
     documents: Iterable[str],
     analyze: Callable[[str], Iterable[str]],
     given: Sequence[str] | None = None,
-) -> Frequencies:
+) -> WordCounts:
     """Count all words of documents, or only the given ones, without keeping any document.
 
     Examples
     --------
-    >>> count(["b a b", "b"], str.split)._asdict()["occurrences"]
+    >>> count(["b a b", "b"], str.split).frequencies().occurrences
     array([1, 3])
     """
     present: Counter[str] = Counter()
@@ -128,9 +159,7 @@ def count(
         often.update(found)
         present.update(set(found))
         n += 1
-    words = sorted(often) if given is None else list(given)
-    df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in (present, often))
-    return Frequencies(np.array(words, dtype=object), df, tf, n)
+    return WordCounts(present, often, Counter(), n)
 
 
 def as_number(limit: Any, documents: int) -> float:
@@ -138,7 +167,7 @@ def as_number(limit: Any, documents: int) -> float:
     return float(limit if isinstance(limit, Integral) else limit * documents)
 
 
-def rare_limit(found: Frequencies, max_df: Any) -> int:
+def rare_limit(found: Frequencies, max_df: Any, languages: int = 1) -> int:
     """Return the largest minimum document frequency with which texts keep most of their words.
 
     Rare words slow down a fit and add little to long texts, which have many other words. Short
@@ -148,9 +177,9 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
 
     Examples
     --------
-    >>> found = count(["a b"] * 4 + ["a"], str.split)
-    >>> rare_limit(found, max_df=1.0), rare_limit(count(["a b", "a c"], str.split), max_df=1.0)
-    (2, 1)
+    >>> found = count(["a b"] * 4 + ["a"], str.split).frequencies()
+    >>> rare_limit(found, max_df=1.0)
+    2
     """
     high = as_number(max_df, found.documents)
     numbers = found.documents_with[found.documents_with <= high]
@@ -158,7 +187,7 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
     for limit in RARE_LIMITS:
         if numbers[numbers >= limit].sum() >= enough:
             return limit
-    return 1 if found.documents < SINGLES_DROPPED_FROM else 2
+    return 1 if found.documents < SINGLES_DROPPED_FROM * languages else 2
 
 
 def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> float:
@@ -169,7 +198,7 @@ def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> 
 
     Examples
     --------
-    >>> found = count(["a b", "a c", "a"], str.split)
+    >>> found = count(["a b", "a c", "a"], str.split).frequencies()
     >>> share_known_to_others(found, np.arange(3), 1)
     0.6
     """
@@ -245,9 +274,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         spaces; "words": words, including whole runs of such scripts; "characters": sequences of
         characters inside words, of the lengths ``ngram_range``.
     stem : "auto", int or None, default="auto"
-        Words that agree in this many first letters count as one word, named by its most frequent
-        form. "auto" is 6, or None for English and other languages with few endings. No effect with
-        ``vocabulary`` or ``tokens="characters"``.
+        The forms of a word count as one word, named by its most frequent form. "auto" finds the
+        stem of a word by the rules of the language that the document is written in: a Snowball
+        stemmer, or the first 6 letters if there is none. It has no effect in English and other
+        languages with few endings. A number: words that agree in this many first letters count as
+        one, in all languages. No effect with ``vocabulary`` or ``tokens="characters"``.
     min_df : int, float or "auto", default="auto"
         Minimum number of documents that a word must be in; a float is a share. "auto" is 5, 2 or 1:
         the largest number with which texts keep at least 90 % of their words, or 50 words, on
@@ -277,8 +308,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         The languages that were given or detected, the most frequent first.
     stop_words_ : dict of str to list of str
         The words to remove, by language. Each document uses one of these lists.
-    stem_ : int or None
-        The number of first letters in which the forms of a word agree.
+    stem_ : int, "language" or None
+        The number of first letters in which the forms of a word agree, or "language" if documents
+        have the rules of their languages.
+    stems_ : list of str or None
+        The stem of each word; None if words have no stems.
     grammatical_ : list of str or None
         The grammatical words in ``words_``; None if such words are removed.
     known_share_ : float or None
@@ -365,9 +399,19 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         >>> WordVectorizer().fit(["the orbit of the moon", "a moon base"]).words_.tolist()
         ['base', 'moon', 'orbit']
         """
-        given, texts = self._given(), self._read(documents)
-        stems = Stems(self.stem_)
-        self._learn(count(texts, self._stemming(stems), given), stems)
+        return self.learn(self.count_words(self._read(documents)))
+
+    def count_words(self, texts: Iterable[str]) -> WordCounts:
+        """Count the words of texts, after `settle` or a fit has determined how they are read."""
+        stems = self._stems()
+        found = count(texts, self._stemming(stems), self._given())
+        return found._replace(forms=stems.forms)
+
+    def learn(self, counts: WordCounts) -> Self:
+        """Choose the words from their counts."""
+        stems = self._stems()
+        stems.forms.update(counts.forms)
+        self._learn(counts.frequencies(self._given()), stems)
         return self
 
     @checks_parameters
@@ -390,7 +434,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         (2, 3)
         """
         given, texts = self._given(), self._read(documents)
-        stems = Stems(self.stem_)
+        stems = self._stems()
         words, counts = tally(texts, self._stemming(stems), given or ())
         order = np.arange(len(given)) if given else np.argsort(np.array(words, dtype=object))
         found = Frequencies.of(words, counts, order)
@@ -420,8 +464,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         ['moon', 'orbit', 'base']
         """
         check_is_fitted(self, "words_")
-        stems = Stems(self._fitted_stem)
-        known = [stems[word] for word in self.words_]
+        stems = self._stems()
+        known = self._known_stems(stems)
         words, counts = tally(each_document(documents), self._stemming(stems), known)
         names = words[len(known) :]
         if self.vocabulary is not None or not names:
@@ -435,6 +479,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         wider, n = copy(self), new.documents + seen
         fresh = self._named(new.words[chosen], stems)
         wider.words_ = np.concatenate([self.words_, fresh])
+        if stems.active:
+            wider.stems_ = [*known, *new.words[chosen]]
         if wider.keeps_grammar:
             wider.grammatical_ = [*(self.grammatical_ or ()), *fresh[grammar[chosen]]]
         idf = np.log((1 + n) / (1 + new.documents_with[chosen])) + 1.0
@@ -450,11 +496,15 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         else:
             texts = list(texts)
             some = sample(texts)
+        self.settle(some)
+        return texts
+
+    def settle(self, some: list[str]) -> None:
+        """Determine languages, stop words and stems from a sample of the texts."""
         self.languages_ = self._languages(some)
         self.stop_words_ = self._stop_lists(self.languages_)
         self.stem_ = self._letters(self.languages_)
         self.grammatical_: list[str] | None = [] if self._keeps_grammar(some) else None
-        return texts
 
     def _languages(self, texts: list[str]) -> list[str]:
         if self.language is None:
@@ -497,17 +547,33 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         words = sum(len(analyze(text)) for text in some)
         return len(texts) >= LIMITS_FROM and words < SHORT_TEXT * len(some)
 
-    def _letters(self, languages: list[str]) -> int | None:
+    def _letters(self, languages: list[str]) -> int | str | None:
         if self.vocabulary is not None or self.tokens == "characters":
             return None
         if self.stem != "auto":
-            return self.stem  # type: ignore[return-value]
-        return STEM_LETTERS if languages and languages[0] not in FEW_ENDINGS else None
+            return self.stem
+        return BY_LANGUAGE if not FEW_ENDINGS.issuperset(languages) else None
+
+    def _stems(self) -> Stems:
+        fitted = getattr(self, "stem_", None)  # vectorizers of cofactor 0.1 have none
+        return Stems.of(fitted, getattr(self, "languages_", ()), FEW_ENDINGS)
+
+    def _known_stems(self, stems: Stems) -> list[str]:
+        """Return the stems of ``words_``; older vectorizers have no list of them."""
+        known = getattr(self, "stems_", None)
+        return [stems.stem(word) for word in self.words_] if known is None else known
 
     def _stemming(self, stems: Stems) -> Callable[[str], Iterable[str]]:
         """Return the function from a text to the stems of its words; it also counts the words."""
         analyze = self._analyzer()
-        return analyze if stems.letters is None else lambda text: stems.read(analyze(text))
+        if not stems.active:
+            return analyze
+
+        def read(text: str) -> Iterable[str]:
+            language, words = analyze.read(text)
+            return stems.read(words, language)
+
+        return read
 
     def _learn(self, found: Frequencies, stems: Stems) -> np.ndarray:
         """Set the words and their weights; return the indices of the chosen words."""
@@ -523,6 +589,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             kept = (np.cumsum(~grammar) - 1)[chosen[~grammar[chosen]]]  # places among the content
             self.known_share_ = share_known_to_others(content, kept, limits["min_df"])
         self.words_ = self._named(found.words[chosen], stems)
+        self.stems_ = found.words[chosen].tolist() if stems.active else None
         if self.keeps_grammar:
             self.grammatical_ = self.words_[grammar[chosen]].tolist()
         self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
@@ -531,8 +598,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             self.idf_ = np.array([weights[word] for word in self.words_])
         return chosen
 
-    def _named(self, words: np.ndarray, stems: Stems) -> np.ndarray:
-        return np.array(stems.names(words), dtype=object) if stems.letters else words
+    def _named(
+        self, words: np.ndarray, stems: Stems, known: Mapping[str, str] | None = None
+    ) -> np.ndarray:
+        return np.array(stems.names(words, known), dtype=object) if stems.active else words
 
     @property
     def keeps_grammar(self) -> bool:
@@ -561,8 +630,15 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         known = set(grammatical(self.stop_words_, words)) if self.keeps_grammar else set()
         return np.fromiter((word in known for word in words), dtype=bool, count=len(words))
 
-    def _is_grammar(self, words: np.ndarray, stems: Stems) -> BoolArray:
-        return self.is_grammatical(self._named(words, stems) if self.keeps_grammar else words)
+    def _is_grammar(
+        self, words: np.ndarray, stems: Stems, known: Mapping[str, str] | None = None
+    ) -> BoolArray:
+        named = self._named(words, stems, known) if self.keeps_grammar else words
+        return self.is_grammatical(named)
+
+    def _names(self, stems: Stems) -> dict[str, str]:
+        """Return the word of each known stem."""
+        return dict(zip(self._known_stems(stems), self.words_, strict=True))
 
     def _choose(
         self, found: Frequencies, grammar: BoolArray, limits: dict[str, Any], least: int = 1
@@ -607,12 +683,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         1
         """
         check_is_fitted(self, "words_")
-        _, counts = self._count(documents, Stems(self._fitted_stem))
+        _, counts = self._count(documents, self._stems())
         return self._weigh(counts[:, : len(self.words_)])
 
     def _count(self, documents: Iterable[Any], stems: Stems) -> tuple[list[str], sp.csc_array]:
         """Count the words of documents; words that are not in ``words_`` come last."""
-        known = stems.read(self.words_)
+        known = self._known_stems(stems)
         return tally(each_document(documents), self._stemming(stems), known)
 
     def known_share(self, documents: Iterable[Any]) -> float:
@@ -637,11 +713,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         0.6666666666666666
         """
         check_is_fitted(self, "words_")
-        stems = Stems(self._fitted_stem)
+        stems = self._stems()
         words, counts = self._count(documents, stems)
-        often = np.where(
-            self._is_grammar(np.array(words, dtype=object), stems), 0, counts.sum(axis=0)
-        )
+        grammar = self._is_grammar(np.array(words, dtype=object), stems, self._names(stems))
+        often = np.where(grammar, 0, counts.sum(axis=0))
         return float(often[: len(self.words_)].sum()) / (float(often.sum()) or np.nan)
 
     def build_analyzer(self) -> Analyzer:
@@ -656,16 +731,49 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         >>> vectorizer.build_analyzer()("The <b>comet</b> and the moon!")
         ['comet', 'moon']
         """
-        stems = Stems(self._fitted_stem)
-        if stems.letters is None:
+        stems = self._stems()
+        if not stems.active:
             return self._analyzer()
-        return partial(_named, self._analyzer(), {stems[word]: word for word in self.words_}, stems)
+        return partial(_named, self._analyzer(), self._names(stems), stems)
 
-    @property
-    def _fitted_stem(self) -> int | None:
-        return getattr(self, "stem_", None)  # vectorizers of cofactor 0.1 have none
+    def build_namer(self, text: str) -> Callable[[str], list[str]]:
+        """Return the function that names a word of a text, or an n-gram, as ``words_`` does.
 
-    def _analyzer(self) -> Analyzer:
+        The name of a form is its word in ``words_``, or the form itself if the word is not known.
+        Words that are left out of this text have no name; with ``tokens="characters"``, a word has
+        the names of its sequences.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        callable
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer(stem=4).fit(["the moons of the moon", "a moon base"])
+        >>> name = vectorizer.build_namer("The moonlight and the moon!")
+        >>> name("Moonlight"), name("the")
+        (['moon'], [])
+        """
+        analyze, stems = self.build_analyzer(), self._stems()
+        language, is_left_out = self._analyzer().stop_list(text)
+        names = self._names(stems)
+
+        def name(word: str) -> list[str]:
+            if self.tokens == "characters":
+                return analyze(word)
+            word = tidy(normalise("NFKC", word) if self.clean else word)
+            if is_left_out(word) and not self.keeps_grammar:
+                return []
+            return [names.get(stems.stem(word, language), word)]
+
+        return name
+
+    def _analyzer(self) -> WordAnalyzer:
         lists = getattr(self, "stop_words_", None)
         if lists is None:  # not fitted, or fitted by cofactor 0.1
             lists = self._stop_lists(self._languages([]))
@@ -675,7 +783,15 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             tokens=self.tokens,
             cleaned=self.clean,
             grammar=self.keeps_grammar,
+            languages=self._tellers(lists),
         )
+
+    def _tellers(self, lists: dict[str, list[str]]) -> dict[str, frozenset[str]] | None:
+        """Return the words that tell the language of a text, if these are not the stop words."""
+        languages = getattr(self, "languages_", [])
+        if len(languages) < 2 or list(lists) == languages or not self._stems().active:
+            return None
+        return {name: grammatical_words(name) for name in languages}
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the words.
@@ -697,8 +813,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def _limits(self, found: Frequencies) -> dict[str, Any]:
         few = found.documents < LIMITS_FROM
         high = self.max_df if self.max_df != "auto" else 1.0 if few else 0.5
-        low = self.min_df if self.min_df != "auto" else 1 if few else rare_limit(found, high)
-        return {"min_df": low, "max_df": high}
+        if self.min_df != "auto":
+            return {"min_df": self.min_df, "max_df": high}
+        languages = max(len(getattr(self, "languages_", ())), 1)
+        return {"min_df": 1 if few else rare_limit(found, high, languages), "max_df": high}
 
     def _weigh(self, counts: Any) -> sp.csr_array:
         X = sp.csr_array(counts, dtype=np.float64)
@@ -714,5 +832,6 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return tags
 
 
-def _named(analyze: Analyzer, names: dict[str, str], stems: Stems, text: str) -> list[str]:
-    return [names.get(stems[word], word) for word in analyze(text)]
+def _named(analyze: WordAnalyzer, names: dict[str, str], stems: Stems, text: str) -> list[str]:
+    language, words = analyze.read(text)
+    return [names.get(stems.stem(word, language), word) for word in words]
