@@ -33,7 +33,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from benchmarks import harness
 from benchmarks.data_sets import CLASSES, Folders, MissingSet, add_folder_options
 from cofactor import TopicModel
-from cofactor.metrics import npmi_coherence, topic_diversity
+from cofactor.metrics import npmi_coherence
 from cofactor.text.encoders import encode_texts
 
 SETS = ("newsgroups20", "reuters_r8", "searchsnippets", "docstrings")
@@ -62,7 +62,8 @@ class Unseen:
         columns = [[self.places[word] for word in words if word in self.places] for words in topics]
         kept = [np.array(own) for own in columns if len(own) > 1]
         npmi = float(np.nanmean(npmi_coherence(kept, self.windows)))
-        return npmi, topic_diversity([np.array(words, dtype=object) for words in topics])
+        shown = [word for words in topics for word in words]
+        return npmi, len(set(shown)) / len(shown)
 
 
 def bertopic(python: str, texts: list[str], unseen: list[str], vectors: Any, topics: int) -> Any:

@@ -94,7 +94,24 @@ class CachedEncoder:
         return getattr(find_encoder(self.encoder), "languages", ())
 
     def encode(self, texts: Iterable[str]) -> FloatArray:
-        """Return the vectors of texts; those that the folder lacks are computed and kept."""
+        """Return the vectors of texts; those that the folder lacks are computed and kept.
+
+        Parameters
+        ----------
+        texts : iterable of str
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_dimensions)
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from cofactor.text import CachedEncoder
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     CachedEncoder(lambda texts: [[len(t), 1] for t in texts], folder).encode(["one"])
+        array([[3., 1.]], dtype=float32)
+        """
         texts = list(texts)
         if self._store is None:
             probes = encode_texts(self.encoder, list(PROBES))
