@@ -66,6 +66,24 @@ def test_update_refuses_models_with_an_encoder(fitted, home, tmp_path):
     assert "--encoder cannot be used with update" in done.stderr
 
 
+def test_vectors_are_kept_in_a_cache(home, static, tmp_path):
+    table, cache = home / "posts.csv", tmp_path / "cache"
+    given = ("--text", "body", "--label", "team", "-k", 6, "--encoder", static)
+    plain = answer("fit", table, *given, "-o", tmp_path / "a")
+    kept = answer("fit", table, *given, "--encoder-cache", cache, "-o", tmp_path / "b")
+    assert kept["fingerprint"] == plain["fingerprint"]
+    files = {path: path.stat().st_mtime_ns for path in cache.glob("*/*.npz")}
+    assert files
+    assert load_model(tmp_path / "b").encoder == static
+    for command in (("predict",), ("suggest", "-n", 3), ("refit", "-o", tmp_path / "c")):
+        cofactor(command[0], tmp_path / "b", table, *command[1:], "--encoder-cache", cache)
+    assert {path: path.stat().st_mtime_ns for path in files} == files
+    next(iter(files)).write_bytes(b"damaged")
+    done = cofactor("predict", tmp_path / "b", table, "--encoder-cache", cache, code=2)
+    assert "The encoder cache" in done.stderr
+    assert "delete its folder" in done.stderr
+
+
 # ---- classes by their names
 
 

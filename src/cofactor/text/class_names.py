@@ -294,7 +294,8 @@ def _weights(known: BoolArray, kept: BoolArray, n_classes: int, target_weights: 
     weights = np.ones(len(known)) if target_weights is None else np.array(target_weights, float)
     weights[kept] = 1.0
     if known.any():
-        weights[kept] = min(1.0, NAMES_WORTH * n_classes / max(np.count_nonzero(kept), 1))
+        n = max(int(np.count_nonzero(kept)), 1)
+        weights[kept] = min(1.0, NAMES_WORTH * n_classes / n)
     return weights
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from cofactor._types import FloatArray
+from cofactor.errors import InputError
 from cofactor.io import npy
 from cofactor.io.atomic import remove_stale, write_whole
 from cofactor.io.untrusted import failing_as, read_file, require, sha256
@@ -34,7 +35,7 @@ OPEN_SEGMENTS = 4
 DIGEST_BYTES = 32
 
 
-class EncoderCacheError(ValueError):
+class EncoderCacheError(InputError):
     """An encoder cache is damaged; the message says which file, and why.
 
     Examples

@@ -30,7 +30,7 @@ from scipy import sparse as sp
 from cofactor._fields import array, instance
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
-from cofactor.errors import Parameter, ParameterError
+from cofactor.errors import InputError, Parameter, ParameterError
 
 PROBES = (
     "The invoice shows a wrong amount.",
@@ -277,6 +277,8 @@ def encode_texts(
         some = texts[start : start + TEXTS_TOGETHER]
         try:
             raw = encode(some)
+        except InputError:
+            raise
         except Exception as error:
             raise ValueError(
                 f"encoder failed at texts {start} to {start + len(some) - 1}: "
