@@ -15,7 +15,7 @@ def test_words_are_coloured_by_what_they_say(page):
     page.session.refitter.request()
     page.session.refitter.wait(30)
     shown = page.read("document", place=20)
-    assert shown["prediction"] == shown["leading"] == TRUTH[20]
+    assert shown["prediction"] == [shown["leading"]] == [TRUTH[20]]
     told = page.session.now.model.explain(TEXTS[20])
     parts = dict(zip(told.words, told.contrast.words, strict=True))
     levels = {text: level for text, level in shown["segments"] if text.strip()}

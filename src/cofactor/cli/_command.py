@@ -22,6 +22,8 @@ PARAMETERS = {
     "seeds": "--seed-words",
     "stop_words": "--stop-words",
     "classes": "--classes",
+    "max_features": "--words",
+    "min_df": "--min-documents",
     "class_weight": "--class-weight",
     "log": "--log",
     "encoder": "--encoder",

@@ -227,11 +227,19 @@ def _facts(model: Any, reading: Any, output: Path, said: list[str]) -> dict[str,
         "stop_reason": model.estimator_.stop_reason_,
         "expected_score": models.score_facts(model),
         "class_starts": None if starts is None else starts.to_records(),
+        "wordless": _wordless(model, reading),
         "seed": model.seed_,
         "seconds": model.timings_,
         "fingerprint": model.fingerprint_,
         "warnings": said,
     }
+
+
+def _wordless(model: Any, reading: Any) -> int:
+    """Return the number of labelled documents without a known word; of blocks it is not known."""
+    cells = reading.documents.label_cells if isinstance(reading, tables.Reading) else None
+    known = model.document_topics_.any(axis=1)
+    return sum(any(labels) and not has for labels, has in zip(cells or (), known, strict=False))
 
 
 def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: Path) -> None:
@@ -256,6 +264,12 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: P
         from cofactor.text.class_names import starts_sentence
 
         note(starts_sentence(starts, facts["input"]["rows"]))
+    if wordless := facts["wordless"]:
+        have = "document has" if wordless == 1 else "documents have"
+        note(
+            f"{wordless:,} labelled {have} no word that the model knows: nothing is predicted for "
+            "such texts, and they do not count in scores."
+        )
     kept = " Its README.md keeps the notes above." if facts["warnings"] else ""
     note(f"{wrote}{kept}")
     note_next("topics", facts["model"])

@@ -23,7 +23,9 @@ from typing import IO, Any
 
 BINARY = getattr(os, "O_BINARY", 0)
 """Flag of ``os.open``: Windows would otherwise translate the ends of lines."""
-UNLINKED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+UNBLOCKED = getattr(os, "O_NONBLOCK", 0)
+"""Flag of ``os.open``: do not wait for the other end of a pipe."""
+UNLINKED = getattr(os, "O_NOFOLLOW", 0) | UNBLOCKED
 """Flags of ``os.open``: do not follow a link, and do not wait for the other end of a pipe."""
 
 STANDARD_INPUT = "/dev/stdin"

@@ -25,6 +25,7 @@ from cofactor.text.describe.predictions import (
     predict_rows,
     predicted_kind,
     scores_of,
+    unlike_of,
 )
 from cofactor.text.documents import document_rows, fingerprint
 
@@ -89,6 +90,12 @@ class Material:
         if self.X is None:
             return document_scores(self.model)
         return scores_of(self.model.estimator_, self.X, self.S, self.side)
+
+    @cached_property
+    def unlike(self) -> np.ndarray:
+        """How unlike the labelled documents of its class each document is; NaN if unknown."""
+        found = unlike_of(self.model.estimator_, self.X, self.scores)
+        return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
 
     @cached_property
     def known(self) -> np.ndarray:

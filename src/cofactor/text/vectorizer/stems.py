@@ -83,6 +83,11 @@ class Stems:
         self._rules = [None if rule is None else _Cache(rule) for rule in rules]
         self._most = most
 
+    @property
+    def places(self) -> range:
+        """The places of the languages."""
+        return range(len(self._rules))
+
     @classmethod
     def of(cls, stem: int | str | None, languages: Iterable[str], few: Iterable[str]) -> Stems:
         """Return the stems for what a vectorizer has settled; ``few`` languages have no rule."""
