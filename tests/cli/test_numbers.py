@@ -132,3 +132,10 @@ def test_labelled_texts_without_a_known_word_are_said(tmp_path):
     done = cofactor("fit", path, *READ, "-o", tmp_path / "m")
     assert "4 labelled documents have no word that the model knows" in done.stderr
     assert "120 labelled" not in done.stderr
+
+
+def test_an_explanation_says_that_scores_are_logarithms(home, tmp_path):
+    done = cofactor("explain", home / "plain", "moon orbit rocket")
+    assert "Scores are logarithms" in done.stderr
+    cofactor("fit", home / "plain.csv", *READ, "--log", "no", "-o", tmp_path / "m")
+    assert "logarithms" not in cofactor("explain", tmp_path / "m", "moon orbit rocket").stderr

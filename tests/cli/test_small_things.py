@@ -100,7 +100,6 @@ def test_words_and_documents_are_limited(home):
     common = answer(*read, "-o", home / "common", "--min-documents", 20, "--json")
     usual = answer(*read, "-o", home / "usual", "--json")
     assert common["words"] < usual["words"]
-    assert "try --words 20" in " ".join(few["warnings"])
 
 
 def test_repeated_passages_are_shown_with_their_rows_and_dropped(tmp_path):
@@ -128,3 +127,19 @@ def test_repeated_passages_are_shown_with_their_rows_and_dropped(tmp_path):
     found = answer("topics", tmp_path / "clean")
     assert not any(topic["repeated"] for topic in found["topics"])
     assert "confidential" not in {word for topic in found["topics"] for word in topic["words"]}
+
+
+def test_a_limit_that_cuts_off_telling_words_is_said(tmp_path):
+    random = np.random.default_rng(0)
+    fillers = [f"filler{letter}" for letter in "abcdefghij"]
+    telling = {name: [f"{name}{letter}" for letter in "klmnopq"] for name in ("moon", "puck")}
+    rows = [
+        [" ".join([*random.choice(fillers, 8), *random.choice(telling[name], 2)]), name]
+        for name in ["moon", "puck"] * 100
+    ]
+    write_table(tmp_path / "t.csv", rows, ("text", "label"))
+    read = [tmp_path / "t.csv", "--text", "text", "--label", "label", "-k", 2]
+    found = answer("fit", *read, "-o", tmp_path / "few", "--words", 10)
+    assert "try --words 20" in " ".join(found["warnings"])
+    found = answer("fit", *read, "-o", tmp_path / "all", "--words", 24)
+    assert "--words" not in " ".join(found["warnings"])

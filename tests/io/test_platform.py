@@ -40,7 +40,7 @@ def test_processes_take_turns_at_a_log(windows, tmp_path):
         log.add("flag", "other", document="b", on=True)
         order.append("added")
 
-    with DecisionLog(log.path)._locked():
+    with DecisionLog(log.path).locked():
         other = threading.Thread(target=add)
         other.start()
         other.join(0.1)

@@ -16,6 +16,7 @@ from cofactor.linear import pool as pool_module
 from cofactor.linear.parts import (
     BAYES,
     FLAT,
+    MIXTURE,
     SOFTMAX,
     SPREAD,
     Labels,
@@ -600,9 +601,9 @@ def test_scores_add_up_over_views(kind, per_class):
     pool, scores = data.fit(side=side)
     words = pool.scores(observe(data.cells), Threads())
     assert_allclose(words + pool.side.of(side) @ pool.side_weights, scores, rtol=1e-9, atol=1e-9)
+    parts = SOFTMAX, SPREAD, MIXTURE
     assert [name for name in pool.parts if name.startswith("side ")] == [
-        f"side {SOFTMAX}",
-        f"side {SPREAD}",
+        f"side {part}" for part in parts
     ]
     assert all(weight >= 0 for weight in pool.parts.values())
 
@@ -629,6 +630,21 @@ def test_vectors_equal_to_the_features_say_the_same():
     assert both.expected.n_samples == alone.expected.n_samples
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_views_teach_each_other_where_no_label_can_be_held_out(kind):
+    """The words of the labelled samples say nothing; those of what their vectors find do."""
+    data = Data(kind, n=200, per_class=1, seed=3)
+    cells, side = data.cells.copy(), data.vectors(0.2)
+    cells[data.labelled] = cells[data.labelled].mean(axis=0)
+    alone, _ = data.fit(cells=cells)
+    both, _ = data.fit(cells=cells, side=side)
+    right = []
+    for pool in alone, both:
+        words = np.asarray(pool.view.of(observe(cells)) @ pool.model.weights)
+        right.append(np.mean((words - words.mean(axis=0)).argmax(axis=1) == data.y))
+    assert right[1] > right[0] + 0.2
+
+
 # ---- axes of the features
 
 
@@ -652,10 +668,8 @@ def test_weights_of_axes_are_folded_back_to_the_features(kind, per_class, with_s
     if side is not None:
         own = own + pool.side.of(side) @ pool.side_weights
     assert_allclose(own, scores, rtol=1e-9, atol=1e-9)
-    kinds = ["axes ", "side "] if with_side else ["axes "]
-    assert [name for name in pool.parts if name.startswith(("axes ", "side "))] == [
-        f"{kind}{part}" for kind in kinds for part in (SOFTMAX, SPREAD)
-    ]
+    names = [f"axes {SOFTMAX}", f"axes {SPREAD}"]
+    assert [name for name in pool.parts if name.startswith("axes ")] == names
     assert (pool.expected is None) == (per_class == 1)
 
 

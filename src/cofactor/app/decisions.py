@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -145,9 +146,8 @@ class DecisionLog:
         self.lines, self._read_to, self.unreadable = [], 0, 0
         with self.locked() as file:
             present = _read_whole_lines(file, 0, os.fstat(file).st_size).split(b"\n")[:-1]
-            pairs = enumerate(zip(lines, present, strict=False))
-            apart = (i for i, (mine, theirs) in pairs if mine != theirs)
-            same = next(apart, min(len(lines), len(present)))
+            pairs = zip(lines, present, strict=False)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             moved = [_moved(line, same, len(lines) - same) for line in present[same:]]
             os.ftruncate(file, sum(len(line) + 1 for line in lines[:same]))
             write_all(file, b"".join(line + b"\n" for line in [*lines[same:], *moved]))

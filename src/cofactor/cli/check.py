@@ -223,7 +223,7 @@ def _describe_texts(found: Inspection) -> dict[str, Any]:
         "overlong_words": asdict(found.overlong),
         "garbled": found.garbled,
         "shared_passages": [
-            {"passage": one.text, "share": one.share, "count": one.count, "rows": one.rows}
+            {"passage": one.text, "share": one.share, "count": one.texts, "rows": one.rows}
             for one in repeated
         ],
         "advice": [
@@ -286,7 +286,7 @@ def _rows(count: int, rows: list[int]) -> str:
 def _on_passages(repeated: list[RepeatedPassage]) -> list[str]:
     told = [
         f"“{shown(one.text, 60)}” is repeated word for word in {one.share:.0%} of the texts "
-        f"({_rows(one.count, one.rows)})"
+        f"({_rows(one.texts, one.rows)})"
         for one in repeated[:MAX_LISTED_PASSAGES]
     ]
     if not told:

@@ -38,6 +38,8 @@ def explain(
     text = sys.stdin.read() if text == "-" else text
     if not text.strip():
         raise BadInput("TEXT is empty; pass some words, in quotes.")
+    from cofactor.text.describe.predictions import learns_logarithms
+
     opened = open_model(model)
     text = text.encode("utf-8", "replace").decode()
     document = opened.model.documents([text])[0]
@@ -46,6 +48,11 @@ def explain(
         emit({"model": opened.origin(), **_facts(found, document)})
     else:
         _show(found, document, words)
+        if learns_logarithms(opened.model.estimator_):
+            note(
+                "Scores are logarithms, as the fit learned those of the labels: 0.1 more makes a "
+                "number about 10% larger."
+            )
 
 
 def _facts(found: Any, document: Any) -> dict[str, Any]:

@@ -5,6 +5,9 @@ calibrate the probabilities. The first view is that of the features; further one
 axes of the features and of vectors from outside ("side"). Each view chooses its own penalty, then
 the parts of all views are weighed together, on the same folds. Weights of axes are folded back to
 the features, so the pool has one linear model of the features, and one of the side.
+
+Where no label can be held out, views teach each other: parts that learn from unlabelled samples
+are fitted once more, to what all views guess together.
 """
 
 from __future__ import annotations
@@ -337,7 +340,7 @@ def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: 
     if not X.is_sparse and min(X.shape) <= MAX_ROTATED_SIDE:
         X, basis = X.rotated()
         axes = Axes(basis, np.zeros(basis.shape[1])) if axes is None else axes.rotated(basis)
-    return ViewParts(X, labels, name, share, axes)
+    return ViewParts(X, labels, name, share, axes, vectors=name == SIDE)
 
 
 def _sum(models: Sequence[LinearModel]) -> LinearModel:
@@ -366,15 +369,43 @@ def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
     else:
         betas, penalties, out, scores = weighed
         record = judged(scores, labels.shares[out], labels.weights[out])
-    models: list[LinearModel] = []
-    named: dict[str, float] = {}
-    for parts, own, beta, penalty in zip(views, fitted, betas, penalties, strict=True):
+    for parts, own, penalty in zip(views, fitted, penalties, strict=True):
         own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
-        found = dict(zip(parts.names, beta.tolist(), strict=True))
-        weighted = [LinearModel(w * own[n].weights, w * own[n].base) for n, w in found.items()]
-        models.append(_sum(weighted))
-        named |= {f"{parts.name}{name}": weight for name, weight in found.items()}
+    models = _weighted(views, fitted, betas)
+    if weighed is None and len(views) > 1:
+        guessed = _guessed(views, models)
+        taught = [parts.fit(labels, EM_ROUNDS, guessed) for parts in views]
+        models = _weighted(views, [a | b for a, b in zip(fitted, taught, strict=True)], betas)
+    named = {
+        f"{parts.name}{name}": float(weight)
+        for parts, beta in zip(views, betas, strict=True)
+        for name, weight in zip(parts.names, beta, strict=True)
+    }
     return _PartsFit(models, named, penalties[0], record)
+
+
+def _weighted(
+    views: Sequence[ViewParts],
+    fitted: Sequence[dict[str, LinearModel]],
+    betas: Sequence[FloatArray],
+) -> list[LinearModel]:
+    """Return the weighted sum of the parts of each view."""
+    return [
+        _sum(
+            [
+                LinearModel(weight * own[name].weights, weight * own[name].base)
+                for name, weight in zip(parts.names, beta, strict=True)
+            ]
+        )
+        for parts, own, beta in zip(views, fitted, betas, strict=True)
+    ]
+
+
+def _guessed(views: Sequence[ViewParts], models: Sequence[LinearModel]) -> FloatArray:
+    """Return what all views together guess of the samples; known shares stay."""
+    labels = views[0].labels
+    scores = sum(model.scores(parts.X) for parts, model in zip(views, models, strict=True))
+    return np.where(labels.known[:, None], labels.shares, softmax(scores, axis=1))
 
 
 class _Weighed(NamedTuple):

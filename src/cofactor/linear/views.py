@@ -320,6 +320,10 @@ class Matrix:
         """Return some rows."""
         return Matrix(self.values[rows], self.threads)
 
+    def single_precision(self) -> Matrix:
+        """Return the matrix in single precision."""
+        return Matrix(self.values.astype(np.float32), self.threads)
+
     def times(self, F: FloatArray) -> FloatArray:
         """Return the matrix times F (m, …)."""
         flat = F.reshape(len(F), math.prod(F.shape[1:]))

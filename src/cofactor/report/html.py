@@ -256,7 +256,7 @@ def _largest_cells(prepared: Prepared) -> list[dict[str, Any]]:
         for row in prepared.heatmap
         if row["topic"] in topics and row["class"] in classes
     ]
-    return sorted(cells, key=lambda row: topics.index(row["topic"]))
+    return sorted(cells, key=lambda row: prepared.order.index(row["topic"]))
 
 
 def _links(prepared: Prepared) -> list[list[float]]:

@@ -113,6 +113,11 @@ class Material:
         """Names of the classes or numeric targets."""
         return [str(name) for name in self.model.target_names_] if self.kind != "topics" else []
 
+    @property
+    def is_single_class(self) -> bool:
+        """Whether there is nothing to predict, because all labels are the same class."""
+        return self.kind == "classes" and len(self.classes) == 1
+
     @cached_property
     def class_sizes(self) -> np.ndarray:
         """Number of documents of each class: by label, or by prediction if no label is known."""

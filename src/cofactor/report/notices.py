@@ -134,7 +134,8 @@ def _missing(material: Material, found: Evaluation | None) -> Notices:
         )
         return
     if empty := int((~material.has_words).sum()):
-        yield _note(f"{empty:,} documents have no word of the model; they are not scored.")
+        many = "1 document has" if empty == 1 else f"{empty:,} documents have"
+        yield _note(f"{many} no word of the model, so no score.")
     repeats = sum(n - 1 for text, n in Counter(material.texts).items() if text.strip())
     if repeats > 0.01 * len(material.texts):
         yield _note(f"{repeats:,} documents are copies of another one.")
@@ -148,7 +149,9 @@ def _missing(material: Material, found: Evaluation | None) -> Notices:
     if material.unknown_labels:
         yield _warn(f"Labels that the model does not know: {_and(material.unknown_labels)}.")
     if found is None and material.kind != "topics":
-        yield _note("There are too few labels to test the predictions.")
+        single = material.is_single_class
+        why = "There is a single class, too little" if single else "There are too few labels"
+        yield _note(f"{why} to test the predictions.")
 
 
 def _and(names: list[str], most: int = 8) -> str:

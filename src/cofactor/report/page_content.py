@@ -161,7 +161,7 @@ def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]
     if material.kind == "numbers":
         rows += [_number_figure(material, c) for c in range(len(material.classes))][:MAX_FIGURES]
     expected = material.model.expected_score_
-    if expected is not None and found is None:
+    if expected is not None and found is None and not material.is_single_class:
         rows.append(_figure("expected", str(expected), "on new documents like those of the fit"))
     if found is not None:
         score = format_score(found.kind, found.scores()[MODEL])

@@ -253,7 +253,7 @@ def evaluation_tables(
 def _methods(found: Evaluation) -> dict[str, Any]:
     """Return the methods, best first, without the scores that no method has."""
     names, kind = found.metrics, found.kind
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "method": name,
             "score": scores[0] or 0.0,

@@ -232,7 +232,9 @@ def _training_rows(cells: CellMatrix, columns: IntArray, y: np.ndarray | None) -
         yield sp.csr_array(sp.vstack([rows for _, rows in parts], format="csr"))
         return
     batches = (rows if y is None else (rows, y[some]) for some, rows in parts)
-    with tempfile.TemporaryDirectory(prefix="cofactor-cells-") as folder:
+    # A block that is still mapped cannot be removed on Windows; the system's own cleaning takes it.
+    where = tempfile.TemporaryDirectory(prefix="cofactor-cells-", ignore_cleanup_errors=True)
+    with where as folder:
         yield RowBlocks.write(Path(folder) / "blocks", batches)
 
 

@@ -49,7 +49,7 @@ def test_passages_that_many_texts_share():
     ]
     texts[::2] = ["Something else entirely, without a footer."[: 20 + i] for i in range(50)]
     (found,) = inspect(texts).repeated()
-    assert (found.text, found.count, found.share) == (footer.replace("123", "1"), 50, 0.5)
+    assert (found.text, found.texts, found.share) == (footer.replace("123", "1"), 50, 0.5)
     assert inspect([footer] * 4).repeated() == []  # too few texts
 
 

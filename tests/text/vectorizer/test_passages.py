@@ -53,7 +53,7 @@ def test_signatures_are_noticed_from_a_few_per_cent_on(share):
         expected = SIGNATURE.replace("\n", " ") if "Northwind" in one.text else DISCLAIMER
         rows = [row for row, text in enumerate(texts) if expected.split(",")[0] in text]
         assert one.text == expected
-        assert (one.count, one.rows) == (len(rows), rows[:5])
+        assert (one.texts, one.rows) == (len(rows), rows[:5])
         assert one.share == len(rows) / 1000
 
 

@@ -153,6 +153,11 @@ def read_predictions(estimator: Any, scores: np.ndarray, names: list[Any]) -> tu
     return labels, np.maximum(P, 1 - P).min(axis=1).tolist()
 
 
+def learns_logarithms(estimator: Any) -> bool:
+    """Return whether the scores of some numbers are logarithms."""
+    return predicted_kind(estimator) == "numbers" and bool(estimator.coding.logs.any())
+
+
 def read_intervals(estimator: Any, scores: np.ndarray) -> np.ndarray | None:
     """Return the bounds of predicted numbers (n × k × 2) for rows of scores, NaN if unknown.
 

@@ -14,10 +14,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import fsum, hypot, log
 from typing import NamedTuple
-
-import numpy as np
-from scipy import sparse as sp
 
 from cofactor.text.vectorizer.analyzer import find_tokens, tidy
 
@@ -34,8 +32,8 @@ _PASSAGES = re.compile(r"([\r\n]+|(?<=[.!?。！？])\s+)")
 _DIGITS = re.compile(r"\d+")
 
 
-def find_repeated(texts: Sequence[str]) -> list[RepeatedPassage]:
-    """Return the repeated passages of texts.
+def find_repeated(texts: Sequence[str], is_sample: bool = False) -> list[RepeatedPassage]:
+    """Return the repeated passages of texts, or those of which a sample contains fewer by chance.
 
     Examples
     --------
@@ -43,13 +41,13 @@ def find_repeated(texts: Sequence[str]) -> list[RepeatedPassage]:
     ...     f"{word} {word} {word}. Sent from my phone, excuse typing errors."
     ...     for word in ("moon", "puck", "faith", "disk", "rain", "gold")
     ... ]
-    >>> [(found.text, found.count) for found in find_repeated(texts)]
+    >>> [(found.text, found.texts) for found in find_repeated(texts)]
     [('Sent from my phone, excuse typing errors.', 6)]
     """
     found = Passages()
     for row, text in enumerate(texts):
         found.add(row, text)
-    return found.repeated(texts)
+    return found.repeated(texts, MIN_SHARE / 2 if is_sample else MIN_SHARE)
 
 
 class RepeatedPassage(NamedTuple):
@@ -57,7 +55,7 @@ class RepeatedPassage(NamedTuple):
 
     text: str
     keys: tuple[str, ...]
-    count: int  # texts that contain it
+    texts: int  # number of texts that contain it
     share: float  # of all texts
     rows: list[int]  # the first few
 
@@ -97,15 +95,19 @@ class Passages:
         if len(self.found) > MAX_PASSAGES:
             self.found = {key: one for key, one in self.found.items() if one.count > 1}
 
-    def repeated(self, sample: Sequence[str]) -> list[RepeatedPassage]:
+    def repeated(
+        self, sample: Sequence[str], min_share: float = MIN_SHARE
+    ) -> list[RepeatedPassage]:
         """Return the repeated passages, the most frequent first.
 
         Parameters
         ----------
         sample : sequence of str
             Some of the texts, which show whether a passage is content.
+        min_share : float
+            Minimum share of the texts that contain it.
         """
-        least = max(MIN_SHARE * self.texts, MIN_TEXTS)
+        least = max(min_share * self.texts, MIN_TEXTS)
         groups: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
         for key, one in self.found.items():
             if one.count >= least:
@@ -161,38 +163,42 @@ def are_common(
         for g in found:
             owners[g].append(d)
         rests.append(find_tokens(tidy(without_passages(candidates, text) if found else text)))
-    X = _weighted(rests)
-    enough = np.array([len(rest) >= MIN_REST for rest in rests], dtype=bool)
-    all_texts = _similarity(X[enough])
-    return [_is_varied(X, enough, np.array(some, dtype=int), all_texts) for some in owners]
+    rows = _weighted(rests)
+    enough = [len(rest) >= MIN_REST for rest in rests]
+    all_texts = _similarity([row for row, good in zip(rows, enough, strict=True) if good])
+    return [
+        _is_varied([rows[d] for d in some if enough[d]], len(some), all_texts) for some in owners
+    ]
 
 
-def _is_varied(X: sp.csr_array, enough: np.ndarray, some: np.ndarray, all_texts: float) -> bool:
-    if len(some) < 2:  # not in the sample
+def _is_varied(rests: list[dict[str, float]], texts: int, all_texts: float) -> bool:
+    if texts < 2:  # not in the sample
         return True
-    if 2 * enough[some].sum() < len(some):  # the passage is the text
+    if 2 * len(rests) < texts:  # the passage is the text
         return False
-    return _similarity(X[some[enough[some]]]) <= MAX_ALIKE * max(all_texts, 1e-3)
+    return _similarity(rests) <= MAX_ALIKE * max(all_texts, 1e-3)
 
 
-def _weighted(texts: Iterable[list[str]]) -> sp.csr_array:
+def _weighted(texts: Iterable[list[str]]) -> list[dict[str, float]]:
     """Return rows of length one, with a weight for each word that falls with its frequency."""
     sets = [frozenset(words) for words in texts]
     often = Counter(word for words in sets for word in words)
-    place = {word: j for j, word in enumerate(often)}
-    columns = [place[word] for words in sets for word in words]
-    starts = np.cumsum([0, *map(len, sets)])
-    weights = np.log((1 + len(sets)) / (1 + np.array(list(often.values()), dtype=float)))
-    X = sp.csr_array((weights[columns], columns, starts), shape=(len(sets), len(often)))
-    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    return sp.csr_array(sp.diags_array(1 / np.maximum(lengths, 1e-12)) @ X)
+    weight = {word: log((1 + len(sets)) / (1 + n)) for word, n in often.items()}
+    return [_scaled({word: weight[word] for word in words}) for words in sets]
 
 
-def _similarity(X: sp.csr_array) -> float:
+def _scaled(row: dict[str, float]) -> dict[str, float]:
+    length = hypot(*row.values()) or 1.0
+    return {word: weight / length for word, weight in row.items()}
+
+
+def _similarity(rows: list[dict[str, float]]) -> float:
     """Return the mean cosine of two different rows."""
-    n = X.shape[0]
+    n, total = len(rows), defaultdict[str, float](float)
     if n < 2:
         return 0.0
-    total = np.asarray(X.sum(axis=0)).ravel()
-    own = float(np.asarray(X.multiply(X).sum()))
-    return float(total @ total - own) / (n * (n - 1))
+    for row in rows:
+        for word, weight in row.items():
+            total[word] += weight
+    own = fsum(weight**2 for row in rows for weight in row.values())
+    return (fsum(weight**2 for weight in total.values()) - own) / (n * (n - 1))

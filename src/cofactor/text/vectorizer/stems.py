@@ -50,7 +50,7 @@ def first_letters(letters: int, word: str) -> str:
 def _stemmer(language: str) -> Rule:
     # Not snowballstemmer.stemmer: that may be another release, from the package PyStemmer.
     module = import_module(f"snowballstemmer.{language}_stemmer")
-    return getattr(module, f"{language.title()}Stemmer")().stemWord  # type: ignore[no-any-return]
+    return getattr(module, f"{language.title()}Stemmer")().stemWord
 
 
 def whole_stem(language: str, word: str) -> str:

@@ -37,6 +37,7 @@ from cofactor.text.vectorizer.cleaning import clean, normalise
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
+    SAMPLE_TEXTS,
     detect_languages,
     grammatical_words,
     sample,
@@ -50,7 +51,6 @@ RARE_LIMITS, MIN_KEPT_SHARE, MIN_KEPT_WORDS = (5, 2), 0.9, 50
 SINGLES_DROPPED_FROM = 2000  # from this many documents of a language, drop words of a single one
 LIMITS_FROM = 50  # from this many documents, frequency limits apply
 WORDS_PER_LANGUAGE = 20_000  # that are kept with ``max_features="auto"``
-MAX_PASSAGE_TEXTS = 5000  # documents that are searched for repeated passages
 SHORT_TEXT = 20  # texts with fewer words on average are short; grammatical ones do not count
 MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 
@@ -260,7 +260,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     drop_repeated : bool, default=False
         Leave out lines and sentences that at least 2 % of the documents contain word for word, such
         as signatures and disclaimers, unless these documents are alike in their other words, too.
-        They are searched in at most 5,000 evenly spaced documents.
+        They are searched in 500 evenly spaced documents or, if documents are an iterator, in the
+        first 500.
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", or several. "auto" detects languages by
         their grammatical words in 500 evenly spaced documents or, if documents are an iterator, in
@@ -511,15 +512,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         else:
             texts = list(texts)
             some = sample(texts)
-        self.settle(some, texts if isinstance(texts, list) else some)
+        self.settle(some)
         return texts
 
-    def settle(self, some: list[str], more: list[str] | None = None) -> None:
-        """Determine languages, stop words and stems from a sample of the texts.
-
-        Repeated passages are searched in ``more`` of them, if given.
-        """
-        self._settle_passages(some if more is None else more)
+    def settle(self, some: list[str]) -> None:
+        """Determine languages, stop words, stems and repeated passages from a sample of texts."""
+        self._settle_passages(some)
         self.languages_ = self._languages(some)
         self.stop_words_ = self._stop_lists(self.languages_)
         self.stem_ = self._letters(self.languages_)
@@ -530,8 +528,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if self.vocabulary is not None:
             self._passages: list[RepeatedPassage] = []
         else:
-            some = texts[:: len(texts) // MAX_PASSAGE_TEXTS + 1]
-            self._passages = find_repeated([clean(text) for text in some] if self.clean else some)
+            cleaned = [clean(text) for text in texts] if self.clean else texts
+            self._passages = find_repeated(cleaned, is_sample=len(texts) >= SAMPLE_TEXTS // 2)
         self.repeated_ = [key for found in self._passages for key in found.keys]
         self.repeated_words_: list[str] = []
 
@@ -656,13 +654,21 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def widened(self) -> Self | None:
         """Return a copy that also knows the words that ``max_features`` cut off first, as many as
-        it kept; None if it cut off none, or if this was not fitted just now."""
+        it kept; None if it cut off none, or if this was not fitted just now.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer(max_features=1).fit(["moon moon orbit", "moon base"])
+        >>> vectorizer.words_.tolist(), vectorizer.widened().words_.tolist()
+        (['moon'], ['moon', 'base'])
+        """
         words, idf = getattr(self, "_next", ((), ()))
         if not len(words):
             return None
         wider = copy(self)
-        if getattr(self, "stems_", None) is not None:
-            wider.stems_ = [*self.stems_, *words]
+        if (known := getattr(self, "stems_", None)) is not None:
+            wider.stems_ = [*known, *words]
         wider.words_ = np.concatenate([self.words_, words])
         wider.idf_ = np.concatenate([self.idf_, idf])
         return wider
