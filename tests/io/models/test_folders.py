@@ -33,7 +33,7 @@ def test_a_failed_save_leaves_the_old_model(model, folder, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(atomic, "write_flushed", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="There is no room"):
         model.save(folder)
     assert same(load_model(folder), model)
     assert sorted(os.listdir(folder.parent)) == ["model"]
