@@ -24,7 +24,7 @@ END_TO_END = -m "not conformance" tests/estimators/test_conformance.py tests/tes
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo docs quick test conformance mutations lowest coverage fuzz lint format native sanitize bench wheels test-wheel clean
+.PHONY: help demo docs quick test conformance mutations lowest coverage fuzz lint format native sanitize bench nightly wheels test-wheel clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -79,6 +79,11 @@ sanitize: native ## run the kernels' tests under AddressSanitizer and UndefinedB
 
 bench: .venv/installed ## run the benchmarks (BENCH_ARGS goes to them)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+nightly: native ## run quick and end-to-end tests with nightly builds of numpy, scipy and scikit-learn (NIGHTLY_INDEX)
+	$(BIN)/python -m pip install --quiet --upgrade --pre --extra-index-url "$(NIGHTLY_INDEX)" numpy scipy scikit-learn
+	$(QUICKLY) $(BIN)/python -m pytest $(PYTEST_ARGS) $(QUICK)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) $(END_TO_END)
 
 wheels: .venv/installed-wheels ## build the wheels of all platforms and the source archive into dist; check them
 	rm -rf dist

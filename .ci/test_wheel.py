@@ -3,6 +3,7 @@
     .venv/bin/python .ci/test_wheel.py dist/*.whl        # takes the one for this machine
     .venv/bin/python .ci/test_wheel.py dist/*.tar.gz
     .venv/bin/python .ci/test_wheel.py --app dist/*.whl  # the app's tests in Chromium as well
+    .venv/bin/python .ci/test_wheel.py dist/*.whl -- tests/io tests/text
 
 First without any extra: `doctor` and the commands of the README. Then with all extras and the tools
 of the tests: the quick tests. The checkout gives the tests only; that it gives no code is checked.
@@ -28,7 +29,8 @@ WHERE = "import cofactor, pathlib; print(pathlib.Path(cofactor.__file__).resolve
 
 
 def main(arguments: list[str]) -> int:
-    app, given = "--app" in arguments, [Path(one) for one in arguments if one != "--app"]
+    files, _, chosen = " ".join(arguments).partition(" -- ")
+    app, given = "--app" in files, [Path(one) for one in files.split() if one != "--app"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         venv.create(folder / "venv", with_pip=True)
@@ -45,7 +47,16 @@ def main(arguments: list[str]) -> int:
         run(python, "-m", "pip", "install", *tools, cwd=folder)
         check_place(python, folder)
         fewer = os.environ | {"COFACTOR_EXAMPLES": "10", "COFACTOR_CASES": "4"}
-        tests = ["-n", "2", "--dist", "worksteal", "-m", QUICK, "tests", "-q"]
+        tests = [
+            "-n",
+            "2",
+            "--dist",
+            "worksteal",
+            "-m",
+            QUICK,
+            *(chosen.split() or ["tests"]),
+            "-q",
+        ]
         run(python, "-m", "pytest", *tests, cwd=ROOT, env=fewer)
         if app:
             own = os.environ | {"COFACTOR_APP_PYTHON": str(python)}

@@ -88,7 +88,7 @@ def fit_and_save(folder: Path, topics: int, copies: list[int]) -> tuple[list[Sub
     from sklearn.pipeline import make_pipeline
 
     from cofactor import TopicModel
-    from cofactor.experiments.docstrings import docstring_corpus
+    from cofactor.datasets.docstrings import docstring_corpus
 
     corpus = docstring_corpus()
     ours, peer = folder / "model", folder / "pipeline.joblib"

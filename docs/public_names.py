@@ -7,6 +7,7 @@ MODULES = (
     "cofactor",
     "cofactor.text",
     "cofactor.callbacks",
+    "cofactor.datasets",
     "cofactor.divergences",
     "cofactor.metrics",
     "cofactor.model_selection",

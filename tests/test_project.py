@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 import shlex
 import tomllib
 from collections import defaultdict
@@ -26,6 +27,48 @@ def test_the_version_is_the_last_release_or_leads_to_the_next():
     assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [last]
     release, _, development = __version__.partition(".dev")
     assert (release == last) if not development else (_numbers(release) > _numbers(last))
+
+
+def test_a_release_begins_with_what_changes_results_and_has_each_heading_once():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    unreleased = re.split(r"^## ", changelog, flags=re.MULTILINE)[1]
+    order = [
+        "Changed results and defaults",
+        "Upgrading from",
+        "Added",
+        "Changed",
+        "Fixed",
+        "Removed",
+    ]
+    found = re.findall(r"^### (.+)$", unreleased, re.MULTILINE)
+    found = [re.sub(r" [\d.]+$", "", heading) for heading in found]
+    assert found == [heading for heading in order if heading in found]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=str)
+def test_workflows_run_targets_and_scripts_that_exist(path):
+    text = path.read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    matrix = " ".join(re.findall(r"target: \[(.+)\]", text)).replace(",", " ").split()
+    targets = {*re.findall(r"run: make ([\w-]+)", text), *matrix}
+    assert all(re.search(rf"^{name}:", makefile, re.MULTILINE) for name in targets)
+    scripts = re.findall(r"(\.ci/[\w.]+)", text)
+    assert all((ROOT / name).exists() for name in scripts)
+    assert targets or scripts
+
+
+def test_a_release_is_refused_unless_everything_agrees():
+    checks = runpy.run_path(str(ROOT / ".ci" / "check_release.py"))
+    urls = PROJECT["urls"]
+    said = checks["problems"]("v9.9", "https://example.org", ["other-1.0.whl"])
+    assert [
+        part
+        for part in ("The tag v9.9", "example.org", "1 files", "other-1.0")
+        if part not in " ".join(said)
+    ] == []
+    files = [f"cofactor-{__version__}-{i}.whl" for i in range(6)]
+    said = checks["problems"](f"v{__version__}", urls["Source"], files)
+    assert all("dev" in one for one in said)  # what is left between releases
 
 
 def _numbers(version):
@@ -138,3 +181,24 @@ def _opens_text(call):
         return call.func.attr == "read_text" and not texts
     modes = [one.value for one in call.args[1:2] if isinstance(one, ast.Constant)]
     return getattr(call.func, "id", "") == "open" and not any("b" in mode for mode in modes)
+
+
+def test_private_modules_of_others_are_imported_in_one_place():
+    found = {}
+    for path in sorted((ROOT / "src" / "cofactor").rglob("*.py")):
+        names = {name for module, name in names_of_systems(_tree(path)) if module == "module"}
+        private = {name for name in names if _is_private(name)}
+        if private:
+            found[path.name] = private
+    assert found == {"_sklearn.py": {"sklearn.callback", "sklearn.utils._param_validation"}}
+
+
+def _tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _is_private(name):
+    """Whether a module belongs to somebody else and is not for everybody."""
+    first, *rest = name.split(".")
+    inside = first != "cofactor" and any(part.startswith("_") for part in rest)
+    return inside or name == "sklearn.callback"

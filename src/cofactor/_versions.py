@@ -11,7 +11,7 @@ from pathlib import Path
 from cofactor._version import __version__
 
 PACKAGE = Path(__file__).parent
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "stopwordsiso")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "stopwordsiso", "snowballstemmer")
 
 
 def version_of(name: str) -> str | None:

@@ -142,7 +142,7 @@ def test_abstaining_from_labels(tags, tmp_path):
 
 def test_kept_columns_and_names(home, model, tmp_path):
     rows = predicted(model, home / "new.csv", "--keep", "id", out=tmp_path / "a.csv")
-    assert [*rows[0]] == ["row", "id", "prediction", "confidence", "topic", "reason"]
+    assert [*rows[0]] == ["row", "id", "prediction", "confidence", "topic", "reason", "unlike"]
     assert [row["row"] for row in rows] == [str(i + 2) for i in range(30)]
     rows = predicted(
         model, home / "new.csv", "--id", "id", "--keep", "body", out=tmp_path / "b.csv"
@@ -184,6 +184,7 @@ def test_new_columns_never_collide(model, tmp_path):
         "confidence",
         "topic",
         "reason_2",
+        "unlike",
         "choice_1_2",
         "choice_1_probability",
     ]

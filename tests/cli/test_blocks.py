@@ -319,7 +319,7 @@ def test_a_full_disk_keeps_what_was_there(place, tmp_path, monkeypatch, error):
     cofactor(*command)
     before = files_of(out)
     monkeypatch.setattr("cofactor.outofcore.folder_writer.np.save", full)
-    assert "no space left" in cofactor(*command, code=1).stderr
+    assert f"There is no room for {out}." in cofactor(*command, code=1).stderr
     assert files_of(out) == before
     assert os.listdir(tmp_path) == ["b"]
 

@@ -251,7 +251,7 @@ REFUSED = {
             "-o",
             "{tmp}/m",
         ],
-        "['foot'], which are not classes",
+        "has a weight for 'foot', which is not a class of the label column. Did you mean 'food'?",
     ),
     "class weight without classes": (
         ["fit", "{posts}", "--text", "body", "--class-weight", "balanced", "-o", "{tmp}/m"],

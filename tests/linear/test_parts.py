@@ -12,18 +12,25 @@ import oracles
 from cofactor.engine.threads import Threads
 from cofactor.linear import parts
 from cofactor.linear.parts import (
+    EVEN_COVARIANCE,
     N_NEIGHBOURS,
     OWN_SHARE,
     SMOOTHING,
     SPREAD_STEPS,
+    UNLABELLED_WEIGHT,
     Labels,
     LinearModel,
+    ViewParts,
+    em_gaussians,
     em_naive_bayes,
+    gaussians,
     naive_bayes,
     neighbour_graph,
+    scatter,
     softmax_path,
     softmax_regression,
     spread_labels,
+    within_classes,
 )
 from cofactor.linear.views import Matrix
 
@@ -319,6 +326,127 @@ def test_fewer_samples_than_features_give_the_same_model(storage, exact, monkeyp
     plain = softmax_regression(matrix(wide, storage), Y, ones, 0.1)
     assert_allclose(*(cost(m, wide, Y, ones, 0.1) for m in (found, plain)), rtol=1e-9)
     assert_allclose(found.weights, plain.weights, atol=1e-4)
+
+
+# ---- Gaussians
+
+
+def points(n=90, m=6, seed=0):
+    random = np.random.default_rng(seed)
+    y = random.integers(0, K, size=n)
+    middle, mix = 2.0 * random.normal(size=(K, m)), random.normal(size=(m, m))
+    cells = middle[y] + random.normal(size=(n, m)) @ mix
+    return cells - cells.mean(axis=0), y
+
+
+def slow_gaussians(cells, weighted, covariance=None):
+    """Scores of Gaussians with one covariance, class by class."""
+    means = [np.average(cells, axis=0, weights=own) for own in weighted.T]
+    if covariance is None:
+        apart = [
+            (own * (cells - mean).T) @ (cells - mean)
+            for own, mean in zip(weighted.T, means, strict=True)
+        ]
+        covariance = sum(apart) / weighted.sum()
+    even = np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+    inverse = np.linalg.inv((1 - EVEN_COVARIANCE) * covariance + EVEN_COVARIANCE * even)
+    sizes = weighted.sum(axis=0) + 1.0
+    shares = np.log(sizes / sizes.sum())
+    return np.stack(
+        [
+            cells @ inverse @ mean - mean @ inverse @ mean / 2 + share
+            for mean, share in zip(means, shares, strict=True)
+        ],
+        axis=1,
+    )
+
+
+def test_gaussians_are_those_of_linear_discriminants():
+    cells, y = points()
+    X, weighted = matrix(cells, "dense"), np.random.default_rng(1).random((len(y), K))
+    covariance = within_classes(X, weighted, scatter(X, weighted.sum(axis=1)))
+    found = gaussians(X, weighted, covariance).scores(X)
+    assert_allclose(found, slow_gaussians(cells, weighted), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 5])
+def test_gaussians_by_expectation_maximisation(rounds):
+    cells, y = points()
+    known = np.arange(len(y)) < 9
+    X, labels = matrix(cells, "dense"), labels_of(y, known)
+    scores = slow_gaussians(cells, labels.weighted, cells.T @ cells / len(y))
+    for _ in range(rounds):
+        guessed = UNLABELLED_WEIGHT * softmax(scores, axis=1)
+        scores = slow_gaussians(cells, np.where(known[:, None], labels.shares, guessed))
+    found = em_gaussians(X, labels, rounds).scores(X)
+    assert_allclose(found, scores, rtol=1e-7, atol=1e-7)
+
+
+def test_gaussians_of_several_labellings_are_fitted_as_if_alone():
+    cells, y = points()
+    X = matrix(cells, "dense")
+    hidden = np.stack([np.arange(len(y)) >= 30, np.arange(len(y)) % 3 > 0], axis=1)
+    labels = labels_of(y, np.ones(len(y), dtype=bool)).without(hidden)
+    both = em_gaussians(X, labels, 4)
+    assert both.weights.shape == (cells.shape[1], 2, K)
+    for i in range(2):
+        own = Labels(labels.shares[:, i], labels.weights[:, i], labels.counts)
+        alone = em_gaussians(X, own, 4)
+        assert_allclose(both.weights[:, i], alone.weights, rtol=1e-7, atol=1e-9)
+        assert_allclose(both.base[i], alone.base, rtol=1e-7, atol=1e-9)
+
+
+def test_weights_of_points_are_repeated_points():
+    cells, y = points()
+    counts = np.random.default_rng(2).integers(1, 4, size=len(y))
+    rows, known = np.repeat(np.arange(len(y)), counts), np.arange(len(y)) < 12
+    weighted = em_gaussians(matrix(cells, "dense"), labels_of(y, known, counts.astype(float)))
+    repeated = em_gaussians(matrix(cells[rows], "dense"), labels_of(y[rows], known[rows]))
+    assert_allclose(weighted.weights, repeated.weights, rtol=1e-7, atol=1e-9)
+    assert_allclose(weighted.base, repeated.base, rtol=1e-7, atol=1e-9)
+
+
+def test_equal_points_say_nothing():
+    y = np.arange(12) % K
+    found = em_gaussians(matrix(np.zeros((12, 4)), "dense"), labels_of(y, np.arange(12) < 6))
+    assert_array_equal(found.weights, 0.0)
+    assert np.isfinite(found.base).all()
+
+
+def test_gaussians_see_the_axes_that_vary_most(monkeypatch):
+    monkeypatch.setattr(parts, "GAUSSIAN_AXES", 2)
+    cells, y = points()
+    cells = cells / cells.std(axis=0) * [0.1, 3.0, 0.2, 0.1, 5.0, 0.1]
+    view = ViewParts(matrix(cells, "dense"), labels_of(y, np.arange(len(y)) < 20), vectors=True)
+    for model in view.fit(view.labels, 3).values():
+        assert_array_equal(np.flatnonzero(model.weights.any(axis=1)), [1, 4])
+
+
+# ---- guesses to start from
+
+
+def test_naive_bayes_starts_from_guesses(documents):
+    cells, y = documents
+    X, labels = matrix(cells), labels_of(y, np.arange(N) < 9)
+    found = em_naive_bayes(X, labels, 0, guessed=np.eye(K)[y])
+    assert_allclose(found.mass, naive_bayes(X, labels.with_guesses(np.eye(K)[y])).mass)
+
+
+@pytest.mark.parametrize(
+    ("storage", "vectors"), [("sparse", False), ("dense", False), ("dense", True)]
+)
+def test_parts_learn_from_guesses(documents, storage, vectors):
+    """One label per class says little; the guesses say all."""
+    cells, y = documents
+    known = np.zeros(N, dtype=bool)
+    known[[np.flatnonzero(y == c)[0] for c in range(K)]] = True
+    view = ViewParts(matrix(cells, storage), labels_of(y, known), vectors=vectors)
+    right = [
+        np.mean(view.fit(view.labels, 0, guessed)[parts.SPREAD].scores(view.X).argmax(axis=1) == y)
+        for guessed in (None, np.eye(K)[y])
+    ]
+    assert right[1] > 0.95
+    assert right[1] > right[0]
 
 
 # ---- labels spread over neighbours

@@ -16,6 +16,7 @@ from cofactor.linear import pool as pool_module
 from cofactor.linear.parts import (
     BAYES,
     FLAT,
+    MIXTURE,
     SOFTMAX,
     SPREAD,
     Labels,
@@ -30,11 +31,10 @@ from cofactor.linear.pool import (
     _held_out,
     _part_weights,
     _sharpness,
-    _view_shares,
     fit_pool,
     judged,
 )
-from cofactor.linear.views import Matrix
+from cofactor.linear.views import Axes, Matrix
 
 K = 3
 
@@ -70,9 +70,10 @@ class Data:
         middle = random.normal(size=(K, width))
         return middle[self.y] + noise * random.normal(size=(len(self.y), width))
 
-    def fit(self, order=slice(None), threads=1, cells=None, counts=None, exponent=0, side=None):
+    def fit(self, order=slice(None), threads=1, cells=None, counts=None, exponent=0, **views):
         cells = self.cells if cells is None else cells
         counts = self.counts if counts is None else counts
+        side = views.pop("side", None)
         with Threads(threads) as workers:
             return fit_pool(
                 observe(cells[order]),
@@ -82,6 +83,7 @@ class Data:
                 workers,
                 exponent,
                 side=None if side is None else side[order],
+                **views,
             )
 
 
@@ -599,9 +601,9 @@ def test_scores_add_up_over_views(kind, per_class):
     pool, scores = data.fit(side=side)
     words = pool.scores(observe(data.cells), Threads())
     assert_allclose(words + pool.side.of(side) @ pool.side_weights, scores, rtol=1e-9, atol=1e-9)
+    parts = SOFTMAX, SPREAD, MIXTURE
     assert [name for name in pool.parts if name.startswith("side ")] == [
-        f"side {SOFTMAX}",
-        f"side {SPREAD}",
+        f"side {part}" for part in parts
     ]
     assert all(weight >= 0 for weight in pool.parts.values())
 
@@ -628,14 +630,75 @@ def test_vectors_equal_to_the_features_say_the_same():
     assert both.expected.n_samples == alone.expected.n_samples
 
 
-def test_usual_weights_move_to_the_vectors_with_the_number_of_labels():
-    shares = []
-    for n in (4, 20, 2000):
-        labels = Labels(np.eye(K)[np.zeros(n, dtype=int)], np.ones(n), np.ones(n))
-        shares.append(_view_shares(labels))
-    assert shares[1] == pytest.approx((0.75, 0.35))
-    assert shares[2] == pytest.approx((0.5, 0.7), abs=0.01)
-    assert shares[0][0] > shares[1][0] > shares[2][0]
+@pytest.mark.parametrize("kind", KINDS)
+def test_views_teach_each_other_where_no_label_can_be_held_out(kind):
+    """The words of the labelled samples say nothing; those of what their vectors find do."""
+    data = Data(kind, n=200, per_class=1, seed=3)
+    cells, side = data.cells.copy(), data.vectors(0.2)
+    cells[data.labelled] = cells[data.labelled].mean(axis=0)
+    alone, _ = data.fit(cells=cells)
+    both, _ = data.fit(cells=cells, side=side)
+    right = []
+    for pool in alone, both:
+        words = np.asarray(pool.view.of(observe(cells)) @ pool.model.weights)
+        right.append(np.mean((words - words.mean(axis=0)).argmax(axis=1) == data.y))
+    assert right[1] > right[0] + 0.2
+
+
+# ---- axes of the features
+
+
+def two_axes(X, counts):
+    """Return the two axes along which samples vary most."""
+    cells = X.values.toarray() if X.is_sparse else X.values
+    mean = np.average(cells, axis=0, weights=counts)
+    basis = np.linalg.svd((cells - mean) * np.sqrt(counts)[:, None])[2][:2].T
+    return Axes(basis, mean @ basis)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("per_class", [1, 4])
+@pytest.mark.parametrize("with_side", [False, True])
+def test_weights_of_axes_are_folded_back_to_the_features(kind, per_class, with_side):
+    data = Data(kind, per_class=per_class)
+    side = data.vectors() if with_side else None
+    pool, scores = data.fit(side=side, axes=two_axes)
+    assert pool.model.weights.shape == (data.cells.shape[1], K)
+    own = pool.scores(observe(data.cells), Threads())
+    if side is not None:
+        own = own + pool.side.of(side) @ pool.side_weights
+    assert_allclose(own, scores, rtol=1e-9, atol=1e-9)
+    names = [f"axes {SOFTMAX}", f"axes {SPREAD}"]
+    assert [name for name in pool.parts if name.startswith("axes ")] == names
+    assert (pool.expected is None) == (per_class == 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_of_samples_with_axes_does_not_matter(kind):
+    data = Data(kind)
+    pool, scores = data.fit(axes=two_axes)
+    order = data.random.permutation(len(data.y))
+    other, permuted = data.fit(order, axes=two_axes)
+    assert_same(other, pool)
+    assert_allclose(permuted, scores[order], rtol=1e-9, atol=1e-9)
+
+
+def test_axes_fold_to_the_same_scores():
+    data = Data("numbers", n=120, per_class=10)
+    found = {}
+
+    def noted(X, counts):
+        found["axes"] = two_axes(X, counts)
+        return found["axes"]
+
+    both, _ = data.fit(axes=noted)
+    assert sum(own for name, own in both.parts.items() if name.startswith("axes ")) > 0.1
+    w, base = data.random.normal(size=(2, K)), data.random.normal(size=K)
+    rows = Matrix(both.view.of(observe(data.cells)), Threads())
+    weights, folded = found["axes"].fold(w, base)
+    assert_allclose(
+        rows.values @ weights + folded, found["axes"].of(rows).values @ w + base, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("width", [4, 300])

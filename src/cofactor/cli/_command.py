@@ -21,6 +21,8 @@ PARAMETERS = {
     "n_components": "-k",
     "seeds": "--seed-words",
     "stop_words": "--stop-words",
+    "max_features": "--words",
+    "min_df": "--min-documents",
     "class_weight": "--class-weight",
     "log": "--log",
     "encoder": "--encoder",

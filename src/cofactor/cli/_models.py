@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+import click
 
 from cofactor._version import __version__
 from cofactor.cli._command import BadInput, message_of, refusals
 from cofactor.cli._options import TableOptions
 from cofactor.cli._tables import Reading, holds_blocks, read_table
 from cofactor.cli._terminal import announce, note
-from cofactor.io.atomic import has_only_other_files
+from cofactor.io.atomic import DiskFullError, free_space, has_only_other_files
 from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError
@@ -247,8 +250,26 @@ def saved_model(model: Any, output: Path, notes: dict[str, Any]) -> str:
     """Save a model; return a sentence that says where it is, and whether it replaced another."""
     replaced = (output / "manifest.json").exists()
     with refusals():
-        model.save(output, notes=notes)
+        try:
+            model.save(output, notes=notes)
+        except DiskFullError as error:
+            _save_elsewhere(model, notes, error)
     return f"Wrote the model to {output}{', in place of the one there' if replaced else ''}."
+
+
+def _save_elsewhere(model: Any, notes: dict[str, Any], error: DiskFullError) -> NoReturn:
+    """Save a model where there is room, so that the fit is not lost, and say where."""
+    name = f"{error.path.name or 'model'}-saved"
+    for folder in (Path.cwd(), Path.home(), Path(tempfile.gettempdir())):
+        if not os.access(folder, os.W_OK) or free_space(folder) <= error.needed:
+            continue
+        place = place_beside(folder / name)
+        with suppress(OSError):
+            model.save(place, notes=notes)
+            raise click.ClickException(
+                printable(f"{error} The model is not lost: it was saved to {place}.")
+            ) from error
+    raise error
 
 
 def place_beside(output: Path) -> Path:

@@ -252,8 +252,8 @@ def _encoder(_: Any, __: Any, name: str | None) -> str | None:
 
 
 def _jobs(_: Any, __: Any, number: int) -> int:
-    if number == 0:
-        raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
+    if number < -1 or number == 0:
+        raise BadInput(f"--jobs {number} is no number of threads; give 1 or more, or -1 for all.")
     return number
 
 
@@ -327,10 +327,26 @@ SHARED = {
     ),
     "stem": option(
         "--stem N",
-        "Treat words with the same first N letters as one. 'auto' is 6, or 'none' for English "
-        "and other languages with few endings; 'none' keeps all words apart.",
+        "Treat words with the same first N letters as one. 'auto' finds the stem of a word by the "
+        "rules of the text's language; 'none' keeps all words apart.",
         default="auto",
         callback=_letters,
+    ),
+    "max_words": option(
+        "--words max_words N",
+        "Maximum number of words that the model knows, the most frequent ones.  [default: 20,000 "
+        "for each language]",
+        type=COUNT,
+    ),
+    "min_documents": option(
+        "--min-documents N",
+        "Leave out words that are in fewer documents.  [default: 5, 2 or 1, by the texts]",
+        type=COUNT,
+    ),
+    "drop_repeated": option(
+        "--drop-repeated",
+        "Leave out lines and sentences that many texts repeat word for word, such as signatures.",
+        is_flag=True,
     ),
     "raw": option("--raw", "Keep tags, entities, URLs and e-mail addresses.", is_flag=True),
     "classes": option(
@@ -360,6 +376,7 @@ SHARED = {
         "--layer NAME", "Layer of an .h5ad file that holds the raw counts.  [default: X]"
     ),
     "data": option("--data", "Table of the documents.  [default: the one of the fit]", type=TABLE),
+    "force": option("--force", "Replace an output that exists.", is_flag=True),
     "as_json": option("--json as_json", "Print the result as JSON.", is_flag=True),
 }
 """The options by the names of their parameters."""
@@ -581,6 +598,9 @@ class WordOptions:
     characters: bool
     stem: Any
     raw: bool
+    max_words: int | None
+    min_documents: int | None
+    drop_repeated: bool
 
     def vectorizer(self, keep_grammar: Any = "auto") -> Any:
         """Return the vectorizer that the options ask for."""
@@ -590,9 +610,12 @@ class WordOptions:
 
         return WordVectorizer(
             clean=not self.raw,
+            drop_repeated=self.drop_repeated,
             language=self.language,
             stop_words=self.stop_words,
             stem=self.stem,
+            max_features=self.max_words or "auto",
+            min_df=self.min_documents or "auto",
             ngram_range=(2, 4) if self.characters else (1, 2) if self.bigrams else (1, 1),
             tokens="characters" if self.characters else "auto",
             keep_grammar=keep_grammar,
@@ -601,7 +624,10 @@ class WordOptions:
 
 _WORDS = {
     name: SHARED[name]
-    for name in ("language", "stop_words", "bigrams", "characters", "stem", "raw")
+    for name in (
+        *("language", "stop_words", "bigrams", "characters", "stem", "raw"),
+        *("max_words", "min_documents", "drop_repeated"),
+    )
 }
 WORDS = Group("words", _WORDS, WordOptions)
 

@@ -140,6 +140,14 @@ def refuse_table_as_output(output: Path | None, table: Path) -> None:
         raise InputError(f"--output {at(output)} is the table itself; name another file.")
 
 
+def refuse_overwriting(output: Path | None, force: bool) -> None:
+    """Refuse to replace a file, or what a folder holds, unless the user asks for it."""
+    if output is None or force or not output.exists():
+        return
+    if output.is_file() or (output.is_dir() and any(output.iterdir())):
+        raise InputError(f"--output {at(output)} exists; name another, or replace it with --force.")
+
+
 @contextmanager
 def opened_output(output: Path | None) -> Iterator[Any]:
     """Open a file that takes its place when all is written; stdout for None."""

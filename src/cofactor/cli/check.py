@@ -33,6 +33,7 @@ from cofactor.io.tables.survey import as_facts, survey
 from cofactor.io.tables.writers import make_writer
 from cofactor.text.vectorizer.analyzer import MAX_WORD_LENGTH
 from cofactor.text.vectorizer.inspection import Inspection, RowCount
+from cofactor.text.vectorizer.passages import RepeatedPassage
 
 MAX_LISTED_CLASSES = 20
 MAX_LISTED_PASSAGES = 3
@@ -208,7 +209,7 @@ class _GatheredColumns:
 
 def _describe_texts(found: Inspection) -> dict[str, Any]:
     """Return what was found in texts, for JSON, with advice."""
-    languages = found.languages()
+    languages, repeated = found.languages(), found.repeated()
     change = found.change
     return {
         "languages": {noticed.language: noticed.share for noticed in languages},
@@ -222,13 +223,14 @@ def _describe_texts(found: Inspection) -> dict[str, Any]:
         "overlong_words": asdict(found.overlong),
         "garbled": found.garbled,
         "shared_passages": [
-            {"passage": passage, "share": share} for passage, share in found.passages.common()
+            {"passage": one.text, "share": one.share, "count": one.texts, "rows": one.rows}
+            for one in repeated
         ],
         "advice": [
             *tables.on_languages([noticed.language for noticed in languages]),
             *_on_markup(found),
             *_on_overlong(found),
-            *_on_passages(found),
+            *_on_passages(repeated),
             *_on_garbled(found),
         ],
     }
@@ -273,16 +275,26 @@ def _on_overlong(found: Inspection) -> list[str]:
 
 
 def _texts(some: RowCount) -> str:
-    more = ", …" if some.count > len(some.rows) else ""
-    return f"{some.count:,} of the texts (row {', '.join(map(str, some.rows))}{more})"
+    return f"{some.count:,} of the texts ({_rows(some.count, some.rows)})"
 
 
-def _on_passages(found: Inspection) -> list[str]:
-    return [
-        f"“{shown(passage, 60)}” appears in {share:.0%} of the texts: such passages do not "
-        "distinguish texts; remove them from the table."
-        for passage, share in found.passages.common()[:MAX_LISTED_PASSAGES]
+def _rows(count: int, rows: list[int]) -> str:
+    more = ", …" if count > len(rows) else ""
+    return f"row{'s' if count > 1 else ''} {', '.join(map(str, rows))}{more}"
+
+
+def _on_passages(repeated: list[RepeatedPassage]) -> list[str]:
+    told = [
+        f"“{shown(one.text, 60)}” is repeated word for word in {one.share:.0%} of the texts "
+        f"({_rows(one.texts, one.rows)})"
+        for one in repeated[:MAX_LISTED_PASSAGES]
     ]
+    if not told:
+        return []
+    more = len(repeated) - len(told)
+    if more > 0:
+        told.append(f"{more:,} more passages are repeated, too (--json lists them)")
+    return [f"{'; '.join(told)}. If this is no content, fit without it: --drop-repeated."]
 
 
 def _on_garbled(found: Inspection) -> list[str]:

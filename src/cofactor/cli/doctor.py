@@ -16,7 +16,10 @@ from cofactor.cli._command import Command
 from cofactor.cli._options import add
 from cofactor.cli._terminal import announce, emit, pair_table, show, shown
 
-CORE = ("numpy", "scipy", "scikit-learn", "narwhals", "stopwordsiso", "click", "rich")
+CORE = (
+    *("numpy", "scipy", "scikit-learn", "narwhals", "stopwordsiso", "snowballstemmer"),
+    *("click", "rich"),
+)
 EXTRAS = {
     "report": ("altair", "vl-convert-python", "jinja2"),
     "plot": ("matplotlib",),

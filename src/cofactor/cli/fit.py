@@ -232,11 +232,19 @@ def _facts(model: Any, reading: Any, output: Path, said: list[str]) -> dict[str,
         "iterations": int(model.n_iter_),
         "stop_reason": model.estimator_.stop_reason_,
         "expected_score": models.score_facts(model),
+        "wordless": _wordless(model, reading),
         "seed": model.seed_,
         "seconds": model.timings_,
         "fingerprint": model.fingerprint_,
         "warnings": said,
     }
+
+
+def _wordless(model: Any, reading: Any) -> int:
+    """Return the number of labelled documents without a known word; of blocks it is not known."""
+    cells = reading.documents.label_cells if isinstance(reading, tables.Reading) else None
+    known = model.document_topics_.any(axis=1)
+    return sum(any(labels) and not has for labels, has in zip(cells or (), known, strict=False))
 
 
 def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> None:
@@ -255,6 +263,12 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> None:
             models.expectation(model)
             or "How well the model predicts is not known: no labels could be held out to test it; "
             "cofactor report --truth tests it with your own labels."
+        )
+    if wordless := facts["wordless"]:
+        have = "document has" if wordless == 1 else "documents have"
+        note(
+            f"{wordless:,} labelled {have} no word that the model knows: nothing is predicted for "
+            "such texts, and they do not count in scores."
         )
     kept = " Its README.md keeps the notes above." if facts["warnings"] else ""
     note(f"{wrote}{kept}")

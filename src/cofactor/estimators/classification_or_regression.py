@@ -19,7 +19,7 @@ from cofactor.linear.guess import Classes, Guess
 from cofactor.targets.classes import ClassCoding, encode_classes, label_shares, weigh_classes
 from cofactor.targets.matrix import Targets
 from cofactor.targets.reading import known_values, labelled_mask
-from cofactor.targets.values import ValueCoding, encode_values, tell_of_logarithms
+from cofactor.targets.values import ValueCoding, encode_values
 
 N_BINS = 10
 """Numbers are grouped into at most this many quantile bins."""
@@ -139,7 +139,7 @@ class Regression:
         log: str = "no",
         limited: bool = False,
     ) -> tuple[Targets, ValueCoding]:
-        found = encode_values(
+        return encode_values(
             y,
             n_samples=n_samples,
             sample_weight=counts,
@@ -149,9 +149,6 @@ class Regression:
             log=log,
             limited=limited,
         )
-        if log == "auto":
-            tell_of_logarithms(found[1])
-        return found
 
     def encode_again(
         self,

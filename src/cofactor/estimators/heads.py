@@ -28,6 +28,7 @@ from cofactor.estimators.exposure import totals
 from cofactor.estimators.inference import masses, represent, solve_rows, topic_shares
 from cofactor.estimators.units import exponent_of, shift, unit_weights
 from cofactor.linear.calibration import ProbabilityCurve
+from cofactor.linear.familiar import FamiliarSamples
 from cofactor.linear.folds import Distinct, distinct_rows
 from cofactor.linear.guess import Classes, as_numbers
 from cofactor.linear.multilabel import TagModel, fit_tags, held_out_tags
@@ -155,6 +156,8 @@ class PooledHead:
         How the head sees further vectors of the samples; None if it needs none.
     side_weights : array (d, k) or None
         What each axis of these vectors adds to the score of each target.
+    familiar : FamiliarSamples or None
+        Labelled samples that new ones are compared with; for classes.
     """
 
     view: View = instance(View)
@@ -173,6 +176,7 @@ class PooledHead:
     hard_length: float | None = number(low=np.nextafter(0, 1), high=1, default=None)
     side: SideView | None = instance(SideView, default=None)
     side_weights: FloatArray | None = array("d", "k", default=None)
+    familiar: FamiliarSamples | None = instance(FamiliarSamples, default=None)
 
     def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
@@ -220,6 +224,15 @@ class PooledHead:
         assert self.side_weights is not None
         return row_products(self.side.of(side), self.side_weights, threads)
 
+    def unlike(self, data: Observations, scores: FloatArray, threads: Threads) -> FloatArray:
+        """Return how unlike the labelled samples of its predicted class each sample is.
+
+        See `cofactor.linear.familiar`; NaN if the head keeps no labelled samples.
+        """
+        if self.familiar is None:
+            return np.full(len(scores), np.nan)
+        return self.familiar.unlike(self.view.of(data), scores.argmax(axis=1), threads)
+
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the probabilities of classes or labels."""
         if self.curve is None:
@@ -255,6 +268,8 @@ class ModelRequest(NamedTuple):
     rank: int
     exponent: int
     """The data were divided by 2**exponent."""
+    exposed: bool = False
+    """Whether the total of a sample is a scale."""
 
 
 class LinearModels(NamedTuple):
@@ -316,7 +331,7 @@ def fit_linear_models(
         if asked.head or not groups.labelled.all():
             pool, scores = _fit_pool(asked, data, counts, groups, threads, side)
     elif asked.kind == "sets" and asked.head and targets is not None and targets.labelled.any():
-        tags = tag_head(data, counts, targets, asked.exponent, asked.rank, threads)
+        tags = tag_head(data, counts, targets, asked, threads)
     present = None if groups is None else groups.prototypes
     return LinearModels(pool, scores, present, tags, key)
 
@@ -341,6 +356,8 @@ def _fit_pool(
         groups.confidence,
         importance,
         side,
+        exposed=asked.exposed,
+        keep_samples=asked.head,
     )
 
 
@@ -442,6 +459,9 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
         held_out=pool.held_out,
         side=pool.side,
         side_weights=side,
+        familiar=None
+        if pool.familiar is None
+        else pool.familiar.renumbered(present.argmax(axis=1)),
     )
 
 
@@ -459,24 +479,31 @@ def tag_head(
     data: Observations,
     counts: FloatArray | None,
     targets: Targets,
-    exponent: int,
-    rank: int,
+    asked: ModelRequest,
     threads: Threads,
 ) -> tuple[PooledHead, ExpectedScore | None]:
     """Fit the head of several labels per sample; topics add nothing to it."""
-    view, _, _, problem = _tag_problem(data, counts, targets, exponent, threads)
+    view, _, _, problem = _tag_problem(
+        data, counts, targets, asked.exponent, threads, exposed=asked.exposed
+    )
     model: TagModel = fit_tags(*problem)
     curve = np.array(model.curve, dtype=np.float64)
-    topics = np.zeros((rank, targets.n_targets))
+    topics = np.zeros((asked.rank, targets.n_targets))
     head = PooledHead(view, *model.model, topics, thresholds=model.thresholds, curve=curve)
     return head, model.expected
 
 
 def _tag_problem(
-    data: Observations, counts: FloatArray | None, targets: Targets, exponent: int, threads: Threads
+    data: Observations,
+    counts: FloatArray | None,
+    targets: Targets,
+    exponent: int,
+    threads: Threads,
+    *,
+    exposed: bool = False,
 ) -> tuple[View, IntArray, Distinct, tuple[Any, ...]]:
     """Return the view, the labelled rows, the distinct ones of these, and what `fit_tags` takes."""
-    view, rows, V, weights = _labelled_view(data, counts, targets, exponent)
+    view, rows, V, weights = _labelled_view(data, counts, targets, exponent, exposed=exposed)
     Y = targets.values[rows]
     Y = csr_array(Y) if issparse(Y) else csr_array(np.asarray(Y))
     known = None if targets.cell_weights is None else _known_cells(targets, rows)
@@ -598,12 +625,17 @@ def _natural_scores(
 
 
 def _labelled_view(
-    data: Observations, counts: FloatArray | None, targets: Targets, exponent: int
+    data: Observations,
+    counts: FloatArray | None,
+    targets: Targets,
+    exponent: int,
+    *,
+    exposed: bool = False,
 ) -> tuple[View, Any, Any, FloatArray]:
     """Choose the view of all samples; return it, the labelled rows, their view and weights."""
     numbers = as_numbers(counts)
     weights = np.ones(data.shape[0]) if numbers is None else numbers
-    view = choose_view(data, weights, exponent)
+    view = choose_view(data, weights, exponent, exposed=exposed)
     confidence = targets.confidence
     if confidence is not None:
         weights = weights * (confidence / (float(confidence.max(initial=0.0)) or 1.0))

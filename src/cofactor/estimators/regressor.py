@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
+from cofactor._sklearn import StrOptions
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.estimators.classification_or_regression import Regression
@@ -168,6 +168,16 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         ----------
         scores : array of shape (n_samples, n_targets)
             What ``scores`` returns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFRegressor
+        >>> X = np.random.default_rng(0).random((30, 4))
+        >>> model = SSNMFRegressor(2, random_state=0).fit(X, X @ [1.0, 2.0, 0.0, 1.0])
+        >>> bounds = model.read_interval(model.scores(X))
+        >>> bool((bounds[:, 0] <= model.predict(X)).all()), bounds.shape
+        (True, (30, 2))
         """
         assert self.pooled_head is not None
         half = np.asarray(self.pooled_head.half_width)

@@ -252,7 +252,12 @@ def set_up(
     groups = _groups(settings, given)
     numbers = as_numbers(counts) if given.scale_counts else counts
     asked = ModelRequest(
-        given.kind, settings.pooled, settings.guesses_labels, settings.n_components, units.data
+        given.kind,
+        settings.pooled,
+        settings.guesses_labels,
+        settings.n_components,
+        units.data,
+        settings.exposed,
     )
     models = fit_linear_models(
         asked,

@@ -279,7 +279,8 @@ def with_stream_head(fitted: Fitted, settings: Settings, task: Task, threads: Th
     data, targets, counts = fitted.reservoir.sample()
     data, (weights, _) = data.shifted(e), unit_weights(counts, literal=True)
     groups = counted_groups(task, targets, weights, rank)
-    asked = ModelRequest(task.kind(fitted.coding), True, settings.guesses_labels, rank, e)
+    kind = task.kind(fitted.coding)
+    asked = ModelRequest(kind, True, settings.guesses_labels, rank, e, settings.exposed)
     models = fit_linear_models(asked, data, as_numbers(weights), targets, groups, threads)
     objective = replace(fitted.stream.recipe.assembled(data), sample_weight=weights)
     head, expected = pooled_head(

@@ -11,8 +11,8 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from cofactor._sklearn import Interval, StrOptions
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.observations import Observations
@@ -304,6 +304,18 @@ class Supervised(Factorization):
             Scores of classes; for several labels per sample, scores minus thresholds; or numbers on
             the scale of ``scores``. NaN where nothing was held out, such as for samples without any
             feature.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.eye(4)[[0, 0, 1, 2, 2, 3, 0, 2]] + 0.1
+        >>> y = np.array(["a", "a", "a", "b", "b", "b", "", ""], dtype=object)
+        >>> model = SSNMFClassifier(2, random_state=0).fit(X, y)
+        >>> scores = model.held_out_predictions(X, y)
+        >>> right = model.classes_[scores[:6].argmax(axis=1)] == y[:6]
+        >>> bool(right.mean() == model.expected_score_.value)
+        True
         """
         if not self._is_pooled:
             raise ValueError("This model has no pooled head; fit it with head='pooled' and labels.")

@@ -10,9 +10,10 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from socket import gethostname
 from typing import IO
@@ -35,6 +36,58 @@ class WriteCounter:
 
 
 WRITES = WriteCounter()
+
+
+# ---- disks that are full
+
+
+class DiskFullError(OSError):
+    """There is no room for a file or a folder; nothing of it was kept."""
+
+    def __init__(self, path: Path, needed: int, *, complete: bool) -> None:
+        """Tell the size of what was to be written or, unless ``complete``, of what was written."""
+        said = f"The disk was full after {_megabytes(needed)} of it"
+        if complete:
+            free = free_space(path)
+            missing = _megabytes(max(needed - free, 1))
+            said = f"It takes {_megabytes(needed)}, and {_megabytes(free)} are free"
+            said = f"{said}, so {missing} are missing"
+        self.sentence = (
+            f"There is no room for {at(path)}. {said}; make room, or name another place."
+        )
+        super().__init__(ENOSPC, self.sentence)
+        self.path, self.needed = path, needed
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def is_full(error: OSError) -> bool:
+    """Return whether an error says that a disk, or a user's share of it, is full."""
+    # numpy has no number for a disk that is full, only "n requested and m written".
+    return error.errno in (ENOSPC, EDQUOT) or (error.errno is None and "written" in str(error))
+
+
+def free_space(path: Path) -> int:
+    """Return the number of bytes that are free where a path is to be made."""
+    there = next((one for one in (path, *path.absolute().parents) if one.exists()), Path("/"))
+    return shutil.disk_usage(there).free
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{max(size, 0) / 1e3:,.1f} kB"
+
+
+@contextmanager
+def telling_of_full_disks(path: Path, size: Callable[[], int], *, complete: bool) -> Iterator[None]:
+    """Say which file or folder has no room; ``size`` counts its bytes, all of them or so far."""
+    needed = size() if complete else 0
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise DiskFullError(path, needed or size(), complete=complete) from error
 
 
 # ---- files
@@ -89,8 +142,9 @@ def place_of(path: Path) -> Iterator[Path]:
     descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=path.suffix[-20:], dir=path.parent)
     os.close(descriptor)
     try:
-        yield Path(name)
-        platform.HERE.flush(name)
+        with telling_of_full_disks(path, lambda: os.path.getsize(name), complete=False):
+            yield Path(name)
+            platform.HERE.flush(name)
         os.chmod(name, _mode(path))
         WRITES.count += 1
         platform.HERE.replace(name, path)
@@ -160,25 +214,31 @@ def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]
     """Make an empty folder that takes the place of ``path`` when the block ends well.
 
     At any time ``path`` is the old folder or the new one, and the new one has the permissions of
-    the old one. With ``keep_others``, files of the old
-    folder whose names the new one does not have move to the new one; otherwise they are removed.
+    the old one. With ``keep_others``, files of the old folder whose names the new one does not have
+    move to the new one; otherwise they are removed.
     """
     path = Path(os.path.abspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=_saving(path), dir=path.parent))
     names: Collection[str] | None = None
     try:
-        yield new
+        with telling_of_full_disks(path, lambda: folder_size(new), complete=False):
+            yield new
+            platform.HERE.flush(new)
         names = set(os.listdir(new)) if keep_others else None
         usual = 0o777 & ~platform.HERE.umask()
         new.chmod(stat.S_IMODE(path.stat().st_mode) if path.is_dir() else usual)
-        platform.HERE.flush(new)
         WRITES.count += 1
         _exchange(new, path, names)
         platform.HERE.flush(path.parent)
     finally:
         _discard(new, names)
     _remove_stale(path, names)
+
+
+def folder_size(folder: Path) -> int:
+    """Return the number of bytes in the files of a folder."""
+    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
 
 
 def has_only_other_files(path: Path, mark: str) -> bool:

@@ -120,10 +120,15 @@ def _vector_contents(vectors: FloatArray) -> tuple[HashWords, HashWords]:
     """Return two numbers for each vector that depend on its cells, relative to the largest cell."""
     largest = float(np.abs(vectors).max(initial=0.0))
     unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
-    blocks = (vectors[i : i + 4096] / unit for i in range(0, len(vectors), 4096))
-    found = [[_content(csr_array(block), seed) for seed in (1, 2)] for block in blocks]
-    first, second = zip(*found, strict=True)
-    return np.concatenate(first), np.concatenate(second)
+    places = np.arange(vectors.shape[1], dtype=np.uint64)
+    keys = [mix_bits(places * np.uint64(2) + np.uint64(seed)) for seed in (1, 2)]
+    first, second = (np.empty(len(vectors), dtype=np.uint64) for _ in range(2))
+    for i in range(0, len(vectors), 256):  # few, so that they stay in the cache
+        block = vectors[i : i + 256].astype(np.float64) * (CELL_PRECISION / unit)
+        cells = np.rint(block).astype(np.int64).view(np.uint64)
+        for out, key in zip((first, second), keys, strict=True):
+            out[i : i + 256] = mix_bits((cells * key).sum(axis=1))
+    return first, second
 
 
 def _content(rows: csr_array, seed: int) -> HashWords:

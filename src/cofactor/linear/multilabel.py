@@ -259,7 +259,7 @@ class ThresholdRule(NamedTuple):
         less = value < value.max(axis=1, keepdims=True)
         less &= np.arange(len(SCORE_EDGES)) > first[:, None]
         end = np.where(less.any(axis=1), less.argmax(axis=1), len(SCORE_EDGES))
-        places = (first + end - 1) // 2
+        places = np.asarray((first + end - 1) // 2)
         return raised(places, given, float(true.sum())) if self.matching else places
 
 
@@ -269,7 +269,7 @@ def raised(places: IntArray, given: FloatArray, most: float) -> IntArray:
     for step in range(last):
         moved = np.minimum(places + step, last)
         if given[tags, moved].sum() <= most:
-            return moved
+            return np.asarray(moved)
     return places
 
 

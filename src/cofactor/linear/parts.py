@@ -1,7 +1,8 @@
 """Parts: the linear models of one view that a pool weighs.
 
-Naive Bayes, alone and with expectation maximisation; softmax regression; and a model of labels that
-spread over a graph of neighbours. All are fitted to weighted soft labels (`Labels`) and have one
+Naive Bayes, alone and with expectation maximisation; softmax regression; a model of labels that
+spread over a graph of neighbours. Vectors have Gaussians that share a covariance in place of naive
+Bayes. All are fitted to weighted soft labels (`Labels`) and have one
 form (`LinearModel`): scores are sums over the features, so each feature has its part in them.
 
 Several labellings of the same samples, such as those with the labels of one fold hidden, stand on
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ from scipy.special import softmax
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.penalties import USUAL_PENALTY
-from cofactor.linear.views import Matrix
+from cofactor.linear.views import Axes, Matrix
 
 UNLABELLED_WEIGHT = 0.1
 """Weight of an unlabelled sample; a labelled one has 1."""
@@ -50,7 +52,14 @@ COSINES_TOGETHER = 32
 """Number of samples whose neighbours are sought together: few, so that they stay in the cache."""
 MAX_GRAPH_ROWS = 5000
 """Maximum number of samples in the graph of neighbours."""
+GAUSSIAN_AXES = 32
+"""Number of axes that Gaussians see: those along which samples vary most."""
+EVEN_COVARIANCE = 0.2
+"""Share of the covariance of Gaussians that is the same along all axes."""
+GAUSSIAN_SCALE = 0.5
+"""Scores by Gaussians are multiplied by this: real classes overlap more, so they are too sure."""
 BAYES, FLAT, SOFTMAX, SPREAD = "naive Bayes", "naive Bayes, equal shares", "softmax", "neighbours"
+MIXTURE = "mixture"
 
 
 class LinearModel(NamedTuple):
@@ -197,13 +206,16 @@ def em_naive_bayes(
     *,
     flat: bool = False,
     earlier: ClassSums | None = None,
+    guessed: FloatArray | None = None,
 ) -> ClassSums:
     """Fit naive Bayes to the labelled samples, then repeatedly also to guesses for the others.
 
     Expectation maximisation moves the classes' shares with the guesses and can lose a class; with
-    ``flat`` it cannot. ``earlier`` are the sums of earlier samples.
+    ``flat`` it cannot. ``earlier`` are the sums of earlier samples. If shares of all samples are
+    ``guessed`` already, it starts from them.
     """
-    sums = naive_bayes(X, labels.weighted, earlier, labels.importance)
+    start = labels.weighted if guessed is None else labels.with_guesses(guessed)
+    sums = naive_bayes(X, start, earlier, labels.importance)
     for _ in range(0 if labels.known.all() else rounds):
         weighted = labels.with_guesses(softmax(sums.model(flat=flat).scores(X), axis=-1))
         sums = naive_bayes(X, weighted, earlier, labels.importance)
@@ -315,7 +327,7 @@ def neighbour_graph(X: Matrix) -> Matrix:
     """
     n = X.shape[0]
     norms = X.row_norms()
-    scale = np.divide(1.0, norms, out=np.zeros(n), where=norms > 0)
+    scale = np.divide(1.0, norms, out=np.zeros(n), where=norms > 0).astype(X.values.dtype)
     unit = diags_array(scale) @ X.values if X.is_sparse else X.values * scale[:, None]
     X = Matrix(csr_array(unit) if X.is_sparse else unit, X.threads)
     k = min(N_NEIGHBOURS, n - 1)
@@ -323,7 +335,7 @@ def neighbour_graph(X: Matrix) -> Matrix:
         _nearest(X, low, min(low + COSINES_TOGETHER, n), k) for low in range(0, n, COSINES_TOGETHER)
     ]
     columns = np.concatenate([columns for columns, _ in found])
-    values = np.concatenate([values for _, values in found])
+    values = np.concatenate([values for _, values in found]).astype(np.float64)
     graph = csr_array((values.ravel(), columns.ravel(), np.arange(n + 1) * k), shape=(n, n))
     graph = csr_array(graph.maximum(graph.T))
     degree = np.asarray(graph.sum(axis=1)).ravel()
@@ -358,6 +370,62 @@ def spread_labels(graph: Matrix, labels: Labels) -> FloatArray:
     return np.where(labels.known[..., None], labels.shares, Q)
 
 
+# ---- Gaussians
+
+
+def scatter(X: Matrix, weights: FloatArray) -> FloatArray:
+    """Return Σ weight · x xᵀ of dense samples for each labelling (…, m, m)."""
+    each = weights.reshape(len(weights), -1).T
+    found = np.stack([(X.values.T * own) @ X.values for own in each])
+    return found.reshape(*weights.shape[1:], *found.shape[1:])
+
+
+def class_means(X: Matrix, weighted: FloatArray) -> FloatArray:
+    """Return the mean of each class (…, m, c); ``weighted`` are the samples' weights in it."""
+    sums = np.moveaxis(X.transposed_times(weighted), 0, -2)
+    return np.asarray(sums / np.maximum(weighted.sum(axis=0), 1e-9)[..., None, :])
+
+
+def within_classes(X: Matrix, weighted: FloatArray, squares: FloatArray) -> FloatArray:
+    """Return the covariance within classes (…, m, m); ``squares`` is the `scatter` of all."""
+    means, sizes = class_means(X, weighted), weighted.sum(axis=0)
+    between = (means * sizes[..., None, :]) @ means.swapaxes(-1, -2)
+    return np.asarray((squares - between) / np.maximum(sizes.sum(axis=-1), 1e-9)[..., None, None])
+
+
+def gaussians(
+    X: Matrix, weighted: FloatArray, covariance: FloatArray, importance: FloatArray | None = None
+) -> LinearModel:
+    """Fit a Gaussian to each class, all with one covariance, so that scores are linear.
+
+    ``weighted`` holds each sample's weight in each class; ``importance`` is that of `naive_bayes`.
+    """
+    m, means = X.shape[1], class_means(X, weighted)
+    even = np.trace(covariance, axis1=-2, axis2=-1)[..., None, None] / m + 1e-12
+    blend = (1 - EVEN_COVARIANCE) * covariance + EVEN_COVARIANCE * even * np.eye(m)
+    W = np.linalg.solve(blend, means)
+    important = weighted if importance is None else weighted * importance[..., None]
+    shares = important.sum(axis=0) + 1.0
+    base = np.log(shares / shares.sum(axis=-1, keepdims=True)) - (W * means).sum(axis=-2) / 2
+    return LinearModel(np.moveaxis(W, -2, 0), base)
+
+
+def em_gaussians(X: Matrix, labels: Labels, rounds: int = EM_ROUNDS) -> LinearModel:
+    """Fit Gaussians to the labelled samples, then repeatedly also to guesses for the others.
+
+    The first ones have the covariance of all samples, later ones that within classes.
+    """
+    spread = scatter(X, labels.counts) / labels.counts.sum()
+    model = gaussians(X, labels.weighted, spread, labels.importance)
+    squares = None
+    for _ in range(1 if labels.known.all() else rounds):
+        weighted = labels.with_guesses(softmax(model.scores(X), axis=-1))
+        squares = scatter(X, weighted.sum(axis=-1)) if squares is None else squares
+        covariance = within_classes(X, weighted, squares)
+        model = gaussians(X, weighted, covariance, labels.importance)
+    return model
+
+
 # ---- all parts of a view
 
 
@@ -371,10 +439,22 @@ class ViewParts:
         What the view shows of distinct samples.
     labels : Labels
         All labels of the samples; parts may be fitted to some of them.
+    name : str
+        Comes before the names of the parts.
+    share : float
+        Usual weights of the parts, relative to those of the view alone.
+    axes : Axes or None
+        What the columns are made of; None if they are those of the samples.
+    vectors : bool
+        Whether samples are vectors from outside, whose classes are taken for Gaussians.
     """
 
     X: Matrix
     labels: Labels
+    name: str = ""
+    share: float = 1.0
+    axes: Axes | None = None
+    vectors: bool = False
     graph_rows: IntArray = field(init=False)
     graph: Matrix | None = field(init=False)
 
@@ -384,42 +464,80 @@ class ViewParts:
         self.graph_rows = np.sort(some)
         self.near = self.X.select(self.graph_rows)
         use = not known.all() and len(some) > 2
-        self.graph = neighbour_graph(self.near) if use else None
+        # Single precision suffices for cosines of vectors, and halves the time.
+        near = self.near.single_precision() if self.vectors else self.near
+        self.graph = neighbour_graph(near) if use else None
+
+    @cached_property
+    def main_axes(self) -> IntArray:
+        """Columns that vary most."""
+        squares = self.labels.counts @ self.X.squares()
+        return np.sort(np.argsort(-squares, kind="stable")[:GAUSSIAN_AXES])
+
+    @cached_property
+    def main(self) -> Matrix:
+        return self.X.columns(self.main_axes)
 
     @property
     def names(self) -> tuple[str, ...]:
         names = (BAYES, FLAT, SOFTMAX) if self.X.is_sparse else (SOFTMAX,)
-        return names if self.graph is None else (*names, SPREAD)
+        names = names if self.graph is None else (*names, SPREAD)
+        return (*names, MIXTURE) if self.vectors else names
 
-    def fit(self, labels: Labels, rounds: int) -> dict[str, LinearModel]:
-        """Fit all parts but softmax regression, with some rounds of expectation maximisation."""
-        return {name: self.fit_part(name, labels, rounds) for name in self.names if name != SOFTMAX}
+    def fold(self, model: LinearModel) -> LinearModel:
+        """Return a model of the view as one of the samples' own columns."""
+        return model if self.axes is None else LinearModel(*self.axes.fold(*model))
 
-    def fit_part(self, name: str, labels: Labels, rounds: int) -> LinearModel:
+    def fit(
+        self, labels: Labels, rounds: int, guessed: FloatArray | None = None
+    ) -> dict[str, LinearModel]:
+        """Fit all parts but softmax regression, with some rounds of expectation maximisation.
+
+        If shares of all samples are ``guessed`` already, parts learn from them.
+        """
+        each = (name for name in self.names if name != SOFTMAX)
+        return {name: self.fit_part(name, labels, rounds, guessed) for name in each}
+
+    def fit_part(
+        self, name: str, labels: Labels, rounds: int, guessed: FloatArray | None = None
+    ) -> LinearModel:
         if name == SPREAD:
-            return self._fit_spread(labels)
+            return self._fit_spread(labels, guessed)
+        if name == MIXTURE:
+            return self._of_main_axes(em_gaussians(self.main, labels, rounds))
         flat = name == FLAT
-        return em_naive_bayes(self.X, labels, rounds, flat=flat).model(flat=flat)
+        return em_naive_bayes(self.X, labels, rounds, flat=flat, guessed=guessed).model(flat=flat)
 
-    def _fit_spread(self, labels: Labels) -> LinearModel:
+    def _fit_spread(self, labels: Labels, guessed: FloatArray | None) -> LinearModel:
         assert self.graph is not None
         near = labels.select(self.graph_rows)
-        Q = spread_labels(self.graph, near)
+        Q = spread_labels(self.graph, near) if guessed is None else guessed[self.graph_rows]
         weighted = near.with_guesses(Q)
         if self.X.is_sparse:
             return naive_bayes(self.near, weighted, None, near.importance).model()
         costs = weighted.sum(axis=-1)
+        if self.vectors:
+            X = self.main.select(self.graph_rows)
+            covariance = within_classes(X, weighted, scatter(X, costs))
+            return self._of_main_axes(gaussians(X, weighted, covariance, near.importance))
         costs = costs if near.importance is None else costs * near.importance
         return softmax_regression(self.near, Q, costs, USUAL_PENALTY)
 
+    def _of_main_axes(self, model: LinearModel) -> LinearModel:
+        """Return a model by Gaussians as one of all columns."""
+        weights = np.zeros((self.X.shape[1], *model.weights.shape[1:]))
+        weights[self.main_axes] = GAUSSIAN_SCALE * model.weights
+        return LinearModel(weights, GAUSSIAN_SCALE * model.base)
+
     def usual_weights(self) -> tuple[FloatArray, float]:
         """Return the usual weight of each part, and how strongly it holds."""
-        usual = {BAYES: 0.35, FLAT: 0.35, SOFTMAX: 1.0, SPREAD: 0.0 if self.X.is_sparse else 0.3}
+        spread = 0.0 if self.X.is_sparse else 0.3
+        usual = {BAYES: 0.35, FLAT: 0.35, SOFTMAX: 1.0, SPREAD: spread, MIXTURE: 0.3}
         return np.array([usual[name] for name in self.names]), 10.0 if self.X.is_sparse else 1.0
 
     def weights_without_held_out(self, models: dict[str, LinearModel]) -> FloatArray:
         """Return the weight of each part where no label can be held out."""
-        usual = {BAYES: 0.5, FLAT: 0.0, SOFTMAX: 1.0, SPREAD: 0.3}
+        usual = {BAYES: 0.5, FLAT: 0.0, SOFTMAX: 1.0, SPREAD: 0.3, MIXTURE: 0.0}
         if not self.X.is_sparse and self.graph is not None:  # one label says less than neighbours
             usual |= {SOFTMAX: 0.3, SPREAD: 1.0}
         if self.X.is_sparse and self.graph is not None and self.drifts(models):

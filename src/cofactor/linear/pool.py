@@ -1,14 +1,18 @@
 """The pool: the parts of one or more views, weighted by how they predict held-out labels.
 
 Held-out labels choose the penalty of softmax regression and the weights of the parts, which also
-calibrate the probabilities. The first view is that of the features; a second one may be that of
-vectors from outside ("side"). Each view chooses its own penalty, then the parts of all views are
-weighed together, on the same folds.
+calibrate the probabilities. The first view is that of the features; further ones may be those of
+axes of the features and of vectors from outside ("side"). Each view chooses its own penalty, then
+the parts of all views are weighed together, on the same folds. Weights of axes are folded back to
+the features, so the pool has one linear model of the features, and one of the side.
+
+Where no label can be held out, views teach each other: parts that learn from unlabelled samples
+are fitted once more, to what all views guess together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +23,8 @@ from cofactor._fields import FieldSizes, checked, instance, number
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
+from cofactor.linear.axes import principal_axes
+from cofactor.linear.familiar import FamiliarSamples, familiar_samples
 from cofactor.linear.folds import Distinct, assign_folds, distinct_rows
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.parts import (
@@ -31,7 +37,7 @@ from cofactor.linear.parts import (
     softmax_regression,
 )
 from cofactor.linear.penalties import SOFTMAX_PENALTIES, USUAL_PENALTY
-from cofactor.linear.views import Matrix, SideView, View, choose_view, one_blas_thread
+from cofactor.linear.views import Axes, Matrix, SideView, View, choose_view, one_blas_thread
 from cofactor.metrics.accuracy import wilson_interval
 
 MAX_TEN_FOLD_LABELS = 60
@@ -46,17 +52,16 @@ FOLD_ROUNDS = 8
 """Number of rounds of expectation maximisation with some labels hidden."""
 MIN_PART_SHARE = 0.05
 """Minimum weight of a part, relative to its usual one: unlucky labels must not silence all."""
-VIEW_SHARES = (0.5, 0.7)
-"""Usual weights of the features' parts and of the side's, relative to those of a view alone, if
-there are many labels."""
-DOUBTED_LABELS = 20.0
-"""With this many labels, the usual weights are half way from the features alone to that."""
-ONE_LABEL_SHARES = (0.75, 0.75)
-"""The same where no label can be held out."""
+FEATURES, AXES, SIDE = "", "axes ", "side "
+"""Kinds of views; they come before the names of their parts."""
+VIEW_SHARES = {FEATURES: 0.5, AXES: 0.5, SIDE: 0.7}
+"""Usual weights of the parts of each kind of view beside others, relative to those of the view
+alone."""
 VIEWS_STRENGTH = 10.0
 """How strongly the usual weights hold if there are several views."""
-SIDE = "side "
-"""Comes before the names of the parts of the side."""
+FindAxes = Callable[[Matrix, FloatArray], Axes]
+"""Finds axes of the features, given distinct samples as the features' view shows them, and their
+weights."""
 GUESS_CONFIDENCE = 0.6
 """Guesses are sharpened until their mean confidence is this."""
 MIN_GUESSED_SHARE = 0.02
@@ -177,6 +182,8 @@ class Pool:
     side: SideView | None = None
     side_weights: FloatArray | None = None
     """What each axis of the side adds to the score of each class (d, c)."""
+    familiar: FamiliarSamples | None = None
+    """Labelled samples that new ones are compared with."""
 
     def scores(self, data: Observations, threads: Threads) -> FloatArray:
         """Return the scores of the classes; softmax turns them into probabilities."""
@@ -204,38 +211,38 @@ def fit_pool(
     confidence: FloatArray | None = None,
     importance: FloatArray | None = None,
     side: FloatArray | None = None,
+    axes: FindAxes | None = None,
+    exposed: bool = False,
+    keep_samples: bool = False,
 ) -> tuple[Pool, FloatArray]:
     """Fit the pool; return it and the scores of all samples.
 
     ``shares`` are the classes of the labelled samples and ``confidence`` their weights, up to 1;
     ``importance`` are the weights of their classes. The data were divided by 2**exponent. ``side``
-    (n, d) are further vectors of the samples.
+    (n, d) are further vectors of the samples. If ``axes`` is given, the axes that it finds are a
+    view, too. If totals are scales (``exposed``), principal axes of the features take their place.
+    ``keep_samples``: keep labelled samples, so that others can be compared with them.
     """
     with one_blas_thread():
-        view = choose_view(data, counts, exponent)
+        view = choose_view(data, counts, exponent, exposed=exposed)
         V = view.of(data)
-        found, labels, _ = _distinct_samples(
-            V,
-            counts,
-            shares,
-            labelled,
-            threads,
-            confidence=confidence,
-            importance=importance,
-            side=side,
+        distinct = distinct_rows(V, shares, labelled, counts, side)
+        samples = Matrix(V[distinct.rows], threads)
+        labels = _distinct_labels(
+            samples, distinct, counts, shares, labelled, confidence, importance
         )
-        rotated = [_rotated(X) for X in found.matrices]
-        fit = _fit_parts([ViewParts(X, labels) for X, _ in rotated])
-        W = [
-            weights if basis is None else basis @ weights
-            for weights, (_, basis) in zip(fit.weights, rotated, strict=True)
-        ]
-        model = LinearModel(W[0], fit.base)
+        views, side_view = _views(samples, labels, distinct, side, axes, exposed)
+        fit = _fit_parts(views)
+        models = [parts.fold(model) for parts, model in zip(views, fit.models, strict=True)]
+        side_model = None if side_view is None else models.pop()
+        model = _sum(models)
         scores = model.scores(Matrix(V, threads))
-        if found.side is not None and side is not None:
-            scores = scores + Matrix(found.side.of(side), threads).times(W[1])
+        if side_view is not None and side_model is not None:
+            model = LinearModel(model.weights, model.base + side_model.base)
+            scores = scores + side_model.scores(Matrix(side_view.of(side), threads))
         sharpness = _sharpness(scores[~labelled & (counts > 0)])
         expected = None if fit.held_out is None else _expected(fit.held_out)
+        familiar = familiar_samples(samples, labels) if keep_samples else None
     pool = Pool(
         view,
         model,
@@ -244,8 +251,9 @@ def fit_pool(
         fit.penalty,
         expected,
         fit.held_out,
-        found.side,
-        None if found.side is None else W[1],
+        side_view,
+        None if side_model is None else side_model.weights,
+        familiar,
     )
     return pool, scores
 
@@ -257,6 +265,7 @@ def held_out_scores(
     labelled: BoolArray,
     threads: Threads,
     side: FloatArray | None = None,
+    axes: FindAxes | None = None,
     *,
     exponent: int = 0,
     confidence: FloatArray | None = None,
@@ -271,69 +280,81 @@ def held_out_scores(
     """
     with one_blas_thread():
         V = choose_view(data, counts, exponent).of(data)
-        samples, labels, distinct = _distinct_samples(
-            V,
-            counts,
-            shares,
-            labelled,
-            threads,
-            confidence=confidence,
-            importance=importance,
-            side=side,
+        distinct = distinct_rows(V, shares, labelled, counts, side)
+        samples = Matrix(V[distinct.rows], threads)
+        labels = _distinct_labels(
+            samples, distinct, counts, shares, labelled, confidence, importance
         )
-        views = [ViewParts(_rotated(X)[0], labels) for X in samples.matrices]
+        views, _ = _views(samples, labels, distinct, side, axes)
         found = np.full(labels.shares.shape, np.nan)
         if (weighed := _weigh(views, every=every)) is not None:
             found[weighed.out] = weighed.scores
     return distinct.of_each(found, len(shares))
 
 
-class _Samples(NamedTuple):
-    """Distinct samples as each view shows them, and the view of the side if there is one."""
-
-    matrices: list[Matrix]
-    side: SideView | None
-
-
-def _distinct_samples(
-    V: Any,
+def _distinct_labels(
+    X: Matrix,
+    distinct: Distinct,
     counts: FloatArray,
     shares: FloatArray,
     labelled: BoolArray,
-    threads: Threads,
     confidence: FloatArray | None = None,
     importance: FloatArray | None = None,
-    side: FloatArray | None = None,
-) -> tuple[_Samples, Labels, Distinct]:
-    """Return the samples that are distinct in all views, and their labels."""
-    distinct = distinct_rows(V, shares, labelled, counts, side)
+) -> Labels:
+    """Return the labels of distinct samples X."""
     rows = distinct.rows
     known = labelled[rows]
     Y = np.where(known[:, None], shares[rows], 0.0)
     trusted = counts if confidence is None else counts * confidence
     weights = np.where(known, distinct.total(trusted), 0.0)
-    X = Matrix(V[rows], threads)
     costs = None if importance is None else importance[rows]
-    labels = Labels(Y, weights, distinct.weights, costs, X.filled_rows)
-    if side is None:
-        return _Samples([X], None), labels, distinct
-    # The distinct samples come in an order of their own, so the sums are the same for permuted
-    # rows.
-    vectors = np.asarray(side[rows], dtype=np.float64)
-    view = SideView.fitted(vectors, distinct.weights)
-    return _Samples([X, Matrix(view.of(vectors), threads)], view), labels, distinct
+    return Labels(Y, weights, distinct.weights, costs, X.filled_rows)
 
 
-def _rotated(X: Matrix) -> tuple[Matrix, FloatArray | None]:
+def _views(
+    X: Matrix,
+    labels: Labels,
+    distinct: Distinct,
+    side: FloatArray | None,
+    axes: FindAxes | None,
+    exposed: bool = False,
+) -> tuple[list[ViewParts], SideView | None]:
+    """Return all views of the distinct samples X; that of the side comes last, if there is one."""
+    shown: dict[str, tuple[Matrix, Axes | None]] = {} if exposed else {FEATURES: (X, None)}
+    if exposed or axes is not None:
+        found = (axes or principal_axes)(X, distinct.weights)
+        shown[AXES] = found.of(X), found
+    view = None
+    if side is not None:
+        # The distinct samples come in an order of their own, so the sums are the same for permuted
+        # rows.
+        vectors = np.asarray(side[distinct.rows], dtype=np.float64)
+        view = SideView.fitted(vectors, distinct.weights)
+        shown[SIDE] = Matrix(view.of(vectors), X.threads), None
+    shares = VIEW_SHARES if len(shown) > 1 else dict.fromkeys(shown, 1.0)
+    return [_view_parts(*shown[name], labels, name, shares[name]) for name in shown], view
+
+
+def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: float) -> ViewParts:
     """Rotate dense samples to their principal axes, so that few steps of regression suffice."""
-    return X.rotated() if not X.is_sparse and min(X.shape) <= MAX_ROTATED_SIDE else (X, None)
+    if not X.is_sparse and min(X.shape) <= MAX_ROTATED_SIDE:
+        X, basis = X.rotated()
+        axes = Axes(basis, np.zeros(basis.shape[1])) if axes is None else axes.rotated(basis)
+    return ViewParts(X, labels, name, share, axes, vectors=name == SIDE)
+
+
+def _sum(models: Sequence[LinearModel]) -> LinearModel:
+    """Return the sum of models of the same columns."""
+    first, *rest = models
+    for model in rest:
+        first = LinearModel(first.weights + model.weights, first.base + model.base)
+    return first
 
 
 class _PartsFit(NamedTuple):
-    """The fitted parts of all views: weights of each view, their base, and how they came about."""
+    """The weighted parts of each view, and how they came about."""
 
-    weights: list[FloatArray]
-    base: FloatArray
+    models: list[LinearModel]
     parts: dict[str, float]
     penalty: float
     held_out: FloatArray | None
@@ -342,24 +363,49 @@ class _PartsFit(NamedTuple):
 def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
     """Fit the parts of all views and weigh them."""
     labels = views[0].labels
-    models = [parts.fit(labels, EM_ROUNDS) for parts in views]
+    fitted = [parts.fit(labels, EM_ROUNDS) for parts in views]
     if (weighed := _weigh(views)) is None:
-        betas, penalties, record = _unweighed(views, models), [USUAL_PENALTY] * len(views), None
+        betas, penalties, record = _unweighed(views, fitted), [USUAL_PENALTY] * len(views), None
     else:
         betas, penalties, out, scores = weighed
         record = judged(scores, labels.shares[out], labels.weights[out])
-    weights: list[FloatArray] = []
-    bases: list[FloatArray] = []
-    named: dict[str, float] = {}
-    for place, (parts, own, beta, penalty) in enumerate(
-        zip(views, models, betas, penalties, strict=True)
-    ):
+    for parts, own, penalty in zip(views, fitted, penalties, strict=True):
         own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
-        found = dict(zip(parts.names, beta.tolist(), strict=True))
-        weights.append(sum(found[name] * own[name].weights for name in parts.names))
-        bases.append(sum(found[name] * own[name].base for name in parts.names))
-        named |= {f"{SIDE if place else ''}{name}": weight for name, weight in found.items()}
-    return _PartsFit(weights, np.asarray(sum(bases)), named, penalties[0], record)
+    models = _weighted(views, fitted, betas)
+    if weighed is None and len(views) > 1:
+        guessed = _guessed(views, models)
+        taught = [parts.fit(labels, EM_ROUNDS, guessed) for parts in views]
+        models = _weighted(views, [a | b for a, b in zip(fitted, taught, strict=True)], betas)
+    named = {
+        f"{parts.name}{name}": float(weight)
+        for parts, beta in zip(views, betas, strict=True)
+        for name, weight in zip(parts.names, beta, strict=True)
+    }
+    return _PartsFit(models, named, penalties[0], record)
+
+
+def _weighted(
+    views: Sequence[ViewParts],
+    fitted: Sequence[dict[str, LinearModel]],
+    betas: Sequence[FloatArray],
+) -> list[LinearModel]:
+    """Return the weighted sum of the parts of each view."""
+    return [
+        _sum(
+            [
+                LinearModel(weight * own[name].weights, weight * own[name].base)
+                for name, weight in zip(parts.names, beta, strict=True)
+            ]
+        )
+        for parts, own, beta in zip(views, fitted, betas, strict=True)
+    ]
+
+
+def _guessed(views: Sequence[ViewParts], models: Sequence[LinearModel]) -> FloatArray:
+    """Return what all views together guess of the samples; known shares stay."""
+    labels = views[0].labels
+    scores = sum(model.scores(parts.X) for parts, model in zip(views, models, strict=True))
+    return np.where(labels.known[:, None], labels.shares, softmax(scores, axis=1))
 
 
 class _Weighed(NamedTuple):
@@ -376,31 +422,23 @@ def _weigh(views: Sequence[ViewParts], every: bool = False) -> _Weighed | None:
 
     ``every`` holds out all labels.
     """
-    alone = [_weigh_view(parts, every) for parts in views]
-    if alone[0] is None:
+    alone = [found for parts in views if (found := _weigh_view(parts, every)) is not None]
+    if not alone:
         return None
-    if len(views) == 1:
+    if len(alone) == 1:
         beta, penalty, out, Z = alone[0]
         return _Weighed([beta], [penalty], out, Z @ beta)
     labels = views[0].labels
-    priors = _shared(_view_shares(labels), [parts.usual_weights()[0] for parts in views])
-    found = [view for view in alone if view is not None]
+    priors = [parts.share * parts.usual_weights()[0] for parts in views]
     # Which folds are fitted side by side depends on the number of columns, so views have other
     # orders of the same held-out samples.
-    out = np.sort(found[0].out)
-    Z = np.concatenate([view.Z[np.argsort(view.out)] for view in found], axis=2)
+    out = np.sort(alone[0].out)
+    Z = np.concatenate([view.Z[np.argsort(view.out)] for view in alone], axis=2)
     beta, _ = _part_weights(
         Z, labels.shares[out], labels.costs[out], np.concatenate(priors), VIEWS_STRENGTH
     )
     ends = np.cumsum([len(prior) for prior in priors])[:-1]
-    return _Weighed(np.split(beta, ends), [view.penalty for view in found], out, Z @ beta)
-
-
-def _view_shares(labels: Labels) -> tuple[float, float]:
-    """Return the usual weights of the two views: few labels do not tell whether the side helps."""
-    n = float(labels.weights.sum())
-    sure = n / (n + DOUBTED_LABELS)
-    return 1.0 - sure * (1.0 - VIEW_SHARES[0]), sure * VIEW_SHARES[1]
+    return _Weighed(np.split(beta, ends), [view.penalty for view in alone], out, Z @ beta)
 
 
 def _unweighed(
@@ -408,12 +446,7 @@ def _unweighed(
 ) -> list[FloatArray]:
     """Return the weights of the parts where no label can be held out."""
     pairs = zip(views, models, strict=True)
-    usual = [parts.weights_without_held_out(own) for parts, own in pairs]
-    return usual if len(usual) == 1 else _shared(ONE_LABEL_SHARES, usual)
-
-
-def _shared(shares: Sequence[float], weights: list[FloatArray]) -> list[FloatArray]:
-    return [share * weight for share, weight in zip(shares, weights, strict=True)]
+    return [parts.share * parts.weights_without_held_out(own) for parts, own in pairs]
 
 
 class _WeighedView(NamedTuple):

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
+from sklearn.preprocessing import normalize
 
 from cofactor._fields import array, instance
 from cofactor._types import FloatArray
@@ -473,7 +474,8 @@ def agreement(X: Any, vectors: FloatArray) -> float | None:
     k = COMPARED_NEIGHBOURS
     if len(rows) < 5 * k:
         return None
-    by_words = _cosines(X[rows].toarray())
+    unit = normalize(X[rows])  # sparse: far fewer products than of arrays
+    by_words = np.asarray((unit @ unit.T).toarray())
     some = np.asarray(vectors[rows], dtype=np.float64)
     by_vectors = _cosines(some - some.mean(axis=0))
     others = ~np.eye(len(rows), dtype=bool)

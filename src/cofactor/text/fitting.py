@@ -31,7 +31,7 @@ from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_col
 from cofactor.targets.task import have_fractions
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import count_labels, describe_topics
-from cofactor.text.describe.topic_words import Words
+from cofactor.text.describe.topic_words import Words, even_rows
 from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
 from cofactor.text.encoders import (
     EncoderRecord,
@@ -41,7 +41,7 @@ from cofactor.text.encoders import (
     vectors_fit,
 )
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.grammar import grammar_helps, trial_labels
+from cofactor.text.grammar import TrialLabels, grammar_helps, trial_labels
 from cofactor.text.seeds import (
     Mass,
     Seed,
@@ -55,6 +55,7 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
+MAX_TRIAL_DOCUMENTS = 5000  # that tell whether words beyond ``max_features`` help to predict
 Returned = TypeVar("Returned")
 FitFunction = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
@@ -165,14 +166,35 @@ def vectorise(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
     """
     vectorizer = _new_vectorizer(model, y)
     X = sp.csr_array(vectorizer.fit_transform(texts))
-    on_trial = getattr(vectorizer, "keeps_grammar", False) and vectorizer.keep_grammar == "auto"
-    if not on_trial:
-        return vectorizer, X
     labels = trial_labels(y, len(texts)) if infer_task(y, model.task) == "classes" else None
-    if grammar_helps(X, Words.of(vectorizer).hidden, labels, model.n_jobs):
-        return vectorizer, X
-    vectorizer = clone(vectorizer).set_params(keep_grammar=False)
-    return vectorizer, sp.csr_array(vectorizer.fit_transform(texts))
+    on_trial = getattr(vectorizer, "keeps_grammar", False) and vectorizer.keep_grammar == "auto"
+    if on_trial and not grammar_helps(X, Words.of(vectorizer).hidden, labels, model.n_jobs):
+        vectorizer = clone(vectorizer).set_params(keep_grammar=False)
+        X = sp.csr_array(vectorizer.fit_transform(texts))
+    _tell_of_cut_words(vectorizer, texts, labels, model.n_jobs)
+    return vectorizer, X
+
+
+def _tell_of_cut_words(
+    vectorizer: Any, texts: list[str], labels: TrialLabels | None, n_jobs: int | None
+) -> None:
+    """Warn if ``max_features`` cuts off words that make held-out labels more likely."""
+    wider = vectorizer.widened() if isinstance(vectorizer, WordVectorizer) else None
+    if wider is None or labels is None:
+        return
+    labelled = np.flatnonzero(labels.labelled)
+    labelled = labelled[even_rows(len(labelled), MAX_TRIAL_DOCUMENTS)]
+    X = sp.csr_array(wider.transform([texts[d] for d in labelled]))
+    cut = np.arange(X.shape[1]) >= len(vectorizer.words_)
+    if grammar_helps(X, cut, labels.select(labelled), n_jobs, MAX_TRIAL_DOCUMENTS):
+        kept = len(vectorizer.words_)
+        warn(
+            ParameterWarning(
+                f"Only the {kept:,} most frequent words are kept, but rarer ones help to predict "
+                "held-out labels",
+                ("try ", Parameter("max_features", 2 * kept)),
+            )
+        )
 
 
 def _new_vectorizer(model: Any, y: Any) -> Any:
@@ -427,4 +449,5 @@ def _doubts(y: Any, topics: int) -> Iterator[ParameterWarning]:
             classes = np.unique(labels)
         except TypeError:  # labels that cannot be sorted, which the fit rejects
             return
-    yield from class_doubts(classes.tolist(), 0 if several else topics)
+    many = 0 if several else topics
+    yield from class_doubts(classes.tolist(), many, 0 if several else len(y))

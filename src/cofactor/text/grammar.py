@@ -86,9 +86,13 @@ def _tags(y: Any, n: int) -> TrialLabels | None:
 
 
 def grammar_helps(
-    X: Any, grammar: BoolArray | None, labels: TrialLabels | None, n_jobs: int | None
+    X: Any,
+    grammar: BoolArray | None,
+    labels: TrialLabels | None,
+    n_jobs: int | None,
+    most: int = MAX_LABELLED,
 ) -> bool:
-    """Return whether grammatical words make held-out labels clearly more likely.
+    """Return whether grammatical (or other) words make held-out labels clearly more likely.
 
     Parameters
     ----------
@@ -100,11 +104,13 @@ def grammar_helps(
         From `trial_labels`. None: nothing to predict, so they do not help.
     n_jobs : int or None
         Number of threads.
+    most : int
+        Maximum number of labelled documents in the trial.
     """
     if grammar is None or labels is None:
         return False
     labelled, others = np.flatnonzero(labels.labelled), np.flatnonzero(~labels.labelled)
-    labelled = labelled[even_rows(len(labelled), MAX_LABELLED)]
+    labelled = labelled[even_rows(len(labelled), most)]
     others = others[even_rows(len(others), 0 if labels.several else MAX_UNLABELLED)]
     rows = np.sort(np.concatenate([labelled, others]))
     X, labels = X[rows], labels.select(rows)

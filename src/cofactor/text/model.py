@@ -15,16 +15,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.callback import CallbackSupportMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.classes import read_targets
-from cofactor.targets.values import LOG_CHOICES
+from cofactor.targets.values import LOG_CHOICES, tell_of_logarithms
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
@@ -330,7 +329,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return self.set_fitted(fit_blocks(self, X, fit=fit))
         warn_of_labels(read_targets(y), self.task, self.n_components)
         weights = {"sample_weight": sample_weight, "target_weights": target_weights}
-        return self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
+        self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
+        if self.log == "auto" and predictions.predicted_kind(self.estimator_) == "numbers":
+            tell_of_logarithms(self.estimator_.coding)
+        return self
 
     @checks_parameters
     def partial_fit(self, documents: Iterable[Any], y: Any = None, *, classes: Any = None) -> Self:
@@ -642,8 +644,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         if X is not None:
             return answer_documents(self, X).documents
-        scores = predictions.document_scores(self)
-        return summaries.document_table(self, self.document_topics_, scores)
+        scores, kept = predictions.document_scores(self), self.fitted.documents
+        words = None if kept is None or kept.estimator is not self.estimator_ else kept.X
+        return summaries.document_table(self, self.document_topics_, scores, words)
 
     def annotate(
         self,
@@ -660,8 +663,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         The columns are those of the command ``cofactor predict``. ``reason`` says why a prediction
         is missing or doubtful: the text has no known word, no label reaches its threshold (then the
-        nearest one is given), or the prediction is less probable than ``abstain``. Numbers have no
-        confidence, but the columns ``low`` and ``high``: nine of ten new values lie between them.
+        nearest one is given), the prediction is less probable than ``abstain``, or the text is
+        unlike the labelled ones. For classes, ``unlike`` is the share of texts of the predicted
+        class that are nearer to its labelled texts; from 0.95 on, with ``abstain``, nothing is
+        predicted. Numbers have no confidence, but the columns ``low`` and ``high``: nine of ten new
+        values lie between them.
 
         Parameters
         ----------

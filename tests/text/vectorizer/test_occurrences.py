@@ -102,3 +102,8 @@ def test_long_pieces_are_cut():
     pieces = [("abc", 0), ("def", 2)]
     assert cut_pieces(pieces, 6) == pieces
     assert cut_pieces(pieces, 5) == [("abc", 0), ("de", 2), ("…", 0)]
+
+
+def test_pairs_of_letters_are_named_as_they_stand():
+    vectorizer = WordVectorizer().fit(["火星探测器", "火星飞船"])
+    assert forms("火星!", find_occurrences("火星!", vectorizer))["火星"] == "火星"

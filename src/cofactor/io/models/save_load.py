@@ -288,7 +288,14 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     """Write files to a folder in one step; other files in an old folder stay."""
     path = Path(os.path.abspath(path))
     _check_place(path)
-    with atomic.replacing_folder(path, keep_others=True) as new:
+
+    def size() -> int:
+        return sum(map(len, files.values()))
+
+    with (
+        atomic.telling_of_full_disks(path, size, complete=True),
+        atomic.replacing_folder(path, keep_others=True) as new,
+    ):
         for name, data in files.items():
             atomic.write_flushed(new / name, data)
 

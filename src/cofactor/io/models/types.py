@@ -24,8 +24,9 @@ from cofactor.estimators.units import Units
 from cofactor.io.models.codec import Codec, Form, ModelFormatError, NoModelError, Parts
 from cofactor.io.models.reservoirs import RESERVOIR_FIELDS, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
+from cofactor.linear.familiar import FamiliarSamples
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.views import SideView, View
+from cofactor.linear.views import Axes, SideView, View
 from cofactor.targets.classes import ClassCoding
 from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
@@ -315,6 +316,9 @@ def _check_words(vectorizer: Any, parts: dict[str, Any]) -> None:
     )
     kept = parts.get("grammatical_")
     require(kept is None or _are_strings(kept), "grammatical_ is not a list of words")
+    for name in ("repeated_", "repeated_words_"):
+        found = parts.get(name)
+        require(found is None or _are_strings(found), f"{name} is not a list of texts")
     stems = parts.get("stems_")
     good = stems is None or (_are_strings(stems) and len(stems) == len(words) == len(set(stems)))
     require(good, "stems_ are not the stems of the words")
@@ -361,6 +365,8 @@ _DATACLASSES: dict[str, type] = {
     "PooledHead": PooledHead,
     "View": View,
     "SideView": SideView,
+    "Axes": Axes,
+    "FamiliarSamples": FamiliarSamples,
     "ExpectedScore": ExpectedScore,
     "ClassCoding": ClassCoding,
     "ValueCoding": ValueCoding,

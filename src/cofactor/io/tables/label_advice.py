@@ -172,7 +172,29 @@ def too_many_classes(classes: int, labelled: int) -> str | None:
     return None
 
 
-def class_doubts(classes: Collection[Any], topics: int = 0) -> Iterator[ParameterWarning]:
+def suggest_topics(classes: int, documents: int) -> int:
+    """Return a number of topics to start with: three for each class, two or one of many.
+
+    Without classes it depends on the number of documents.
+
+    Examples
+    --------
+    >>> [suggest_topics(classes, 8000) for classes in (2, 5, 12, 20, 77)]
+    [6, 15, 30, 40, 77]
+    >>> suggest_topics(0, 8000), suggest_topics(5, 12)
+    (20, 6)
+    """
+    if classes > 1:
+        each = 1 if classes > MANY_CLASSES else 2
+        wanted = max(each * classes, min(3 * classes, 30))
+    else:
+        wanted = 10 if documents < 1000 else 20
+    return max(1, min(wanted, documents // 2))
+
+
+def class_doubts(
+    classes: Collection[Any], topics: int = 0, documents: int = 0
+) -> Iterator[ParameterWarning]:
     """Yield what speaks against learning these classes.
 
     Parameters
@@ -181,6 +203,8 @@ def class_doubts(classes: Collection[Any], topics: int = 0) -> Iterator[Paramete
         The distinct classes of all labels.
     topics : int
         Number of topics, if each class should have one; else 0.
+    documents : int
+        Number of documents.
     """
     y, number = Parameter("y"), len(classes)
     if not number:
@@ -198,7 +222,10 @@ def class_doubts(classes: Collection[Any], topics: int = 0) -> Iterator[Paramete
                 Parameter("n_components", topics),
                 f" is less than the {number:,} classes, so several classes share a topic",
             ),
-            (Parameter("n_components", number), " gives one to each"),
+            (
+                Parameter("n_components", max(number, suggest_topics(number, documents))),
+                " gives each its own",
+            ),
         )
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from cofactor.errors import Parameter, ParameterError
 from cofactor.io.errors import InputError, at, printable
+from cofactor.io.json_text import to_json
 from cofactor.io.tables.sources import Source, open_source
 from cofactor.targets.missing import is_missing, minus_one_is_missing
 from cofactor.targets.task import are_numbers, parse_labels, plain_numbers
@@ -402,11 +403,29 @@ def clear_separator(labels: Counter[str]) -> str | None:
     return mark if 2 * len(parts) <= len(labels) else None
 
 
+LABEL_SEPARATOR = "; "
+"""Between several labels in one cell of CSV, TSV and Excel."""
+
+
+def join_labels(labels: Iterable[Any]) -> str:
+    """Return several labels as one cell, like "a; b"; JSON if a label has a semicolon or is none.
+
+    Examples
+    --------
+    >>> join_labels(["a", "b"]), join_labels(["a;b", "c"]), join_labels([1, 2])
+    ('a; b', '["a;b", "c"]', '[1, 2]')
+    """
+    labels = list(labels)
+    if all(isinstance(one, str) and ";" not in one for one in labels):
+        return LABEL_SEPARATOR.join(labels)
+    return to_json(labels)
+
+
 def one_cell(prediction: Any, separator: str | None = None) -> Any:
     """Join several predicted labels into one cell; return any other prediction unchanged."""
     if not isinstance(prediction, tuple):
         return prediction
-    return (separator or "; ").join(map(str, prediction))
+    return (separator or LABEL_SEPARATOR).join(map(str, prediction))
 
 
 def as_noted(columns: Sequence[str]) -> Any:

@@ -15,11 +15,11 @@ from cofactor.io.platform import is_descriptor
 from cofactor.io.tables.csv_and_json import (
     Record,
     Row,
+    first_sign,
     read_json_array,
     read_json_lines,
     read_records,
     read_separated,
-    starts_array,
 )
 from cofactor.io.tables.decoding import Decoder, check_length, split_lines
 from cofactor.io.tables.parquet import read_parquet
@@ -191,9 +191,9 @@ def _open_lines(
     digest = hashlib.sha256()
     decoder = Decoder(path, encoding, digest)
     texts = decoder.texts()
-    if kind == "json":
-        array, texts = starts_array(texts)
-        kind = "json" if array else "jsonl"  # many files of JSON lines end in .json
+    if kind == "json" or is_descriptor(path):  # many JSON lines end in .json
+        sign, texts = first_sign(texts)
+        kind = {"[": "json", "{": "jsonl"}.get(sign, "jsonl" if kind == "json" else kind)
     if kind == "json":
         columns, rows = read_json_array(path, texts)
     elif kind == "jsonl":

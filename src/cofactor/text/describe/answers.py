@@ -8,6 +8,8 @@ A missing or doubtful prediction comes with a reason:
 
 - a document without known words has no prediction, no topic and no probabilities;
 - a prediction less probable than ``abstain`` is left out;
+- a document that is unlike the labelled ones of its class is marked; with ``abstain``, its
+  prediction is left out;
 - if a document may have several labels and none reaches its threshold, the label nearest to its
   threshold is given and marked.
 
@@ -28,6 +30,7 @@ import numpy as np
 from cofactor.estimators.classifier import unsure_cells
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.tables.writers import free_name
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.targets.reading import Column, Frame, as_frame
 from cofactor.text.describe.predictions import (
     document_scores,
@@ -44,6 +47,7 @@ from cofactor.text.documents import DocumentRows, FittedDocuments, document_rows
 NO_WORD = "no known word"
 BELOW_THRESHOLD = "below its threshold"
 ABSTAINED = "not sure enough"
+UNLIKE = "unlike the labelled texts"
 NO_LABELS = "the fit had no labels"
 
 
@@ -62,7 +66,8 @@ class DocumentAnswers:
 
 def answer_documents(model: Any, X: Any) -> DocumentAnswers:
     """Return the answers of a fitted TopicModel about documents."""
-    return answers_of(model, *represent_documents(model, document_rows(model, X)))
+    rows = document_rows(model, X)
+    return answers_of(model, *represent_documents(model, rows), rows.X)
 
 
 def represent_documents(model: Any, rows: DocumentRows) -> tuple[np.ndarray, np.ndarray]:
@@ -76,10 +81,11 @@ def represent_documents(model: Any, rows: DocumentRows) -> tuple[np.ndarray, np.
     return S, scores_of(model.estimator_, X, S, rows.side)
 
 
-def answers_of(model: Any, S: np.ndarray, scores: np.ndarray) -> DocumentAnswers:
-    """Return the answers of a model about documents with representations S and scores."""
+def answers_of(model: Any, S: np.ndarray, scores: np.ndarray, X: Any = None) -> DocumentAnswers:
+    """Return the answers of a model about documents with representations S, scores and words X."""
     estimator, kind = model.estimator_, predicted_kind(model.estimator_)
-    documents, shares = document_table(model, S, scores), topic_shares(S, estimator.components_)
+    documents = document_table(model, S, scores, X)
+    shares = topic_shares(S, estimator.components_)
     if kind in ("topics", "numbers"):
         return DocumentAnswers(documents, shares, bounds=read_intervals(estimator, scores))
     P, _ = predict_rows(estimator, scores)
@@ -155,6 +161,7 @@ class AnswerColumns:
         """Names of the columns."""
         sure = [] if self.kind == "numbers" else ["confidence"]
         found = [*self.own_names, *sure, "topic", "reason"]
+        found += ["unlike"] if self.kind == "classes" else []
         for place in range(1, self.top + 1):
             found += [f"choice_{place}", f"choice_{place}_probability"]
         if self.all_classes:
@@ -183,6 +190,8 @@ class AnswerColumns:
             reason = NO_LABELS
         elif self.kind == "classes" and self._unsure(answers, d).any():
             predicted, reason = None, ABSTAINED
+        elif (document.unlike or 0.0) >= UNLIKE_LEVEL:
+            predicted, reason = None if self.abstain else predicted, UNLIKE
         elif self.kind == "sets" and not self.apart:
             predicted, sure, reason = self._labels(answers, d, document)
         cells = self._own(predicted)
@@ -239,7 +248,7 @@ class AnswerColumns:
         return [int(name in predicted) for name in self.targets]
 
     def _further(self, answers: DocumentAnswers, d: int, document: Document) -> list[Any]:
-        cells: list[Any] = []
+        cells: list[Any] = [document.unlike] if self.kind == "classes" else []
         if (P := answers.probabilities) is not None:
             for c in np.argsort(-P[d], kind="stable")[: self.top].tolist():
                 cells += [self.targets[c], float(P[d, c])]
@@ -308,7 +317,7 @@ def _dtype(columns: AnswerColumns, name: str, frame: Frame) -> Any:
         return nw.String()
     if name == "topic_number":
         return None if frame.implementation.is_pandas_like() else nw.Int64()
-    if name == "confidence" or name.endswith(("_share", "_probability")):
+    if name in ("confidence", "unlike") or name.endswith(("_share", "_probability")):
         return nw.Float64()
     if name in columns.own_names and columns.whole:
         return None if frame.implementation.is_pandas_like() else nw.Int64()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -102,6 +103,14 @@ def scores_of(estimator: Any, X: Any, S: np.ndarray, side: Any = None) -> np.nda
     return np.asarray(estimator.scores(X, representation=S, **given))
 
 
+def unlike_of(estimator: Any, X: Any, scores: np.ndarray) -> list[float | None]:
+    """Return how unlike the labelled documents of its class each document is; None if unknown."""
+    if X is None or predicted_kind(estimator) != "classes" or estimator.pooled_head is None:
+        return [None] * len(scores)
+    found = estimator.unlike(X, scores=scores)
+    return [None if math.isnan(one) else one for one in found.tolist()]
+
+
 def label_thresholds(estimator: Any) -> np.ndarray:
     """Return the thresholds for scores of several labels; 0 for classes and numbers."""
     zeros = np.zeros(np.shape(estimator.target_components_)[1])
@@ -142,6 +151,11 @@ def read_predictions(estimator: Any, scores: np.ndarray, names: list[Any]) -> tu
         return predicted.tolist(), P.max(axis=1).tolist()
     labels = [tuple(n for n, yes in zip(names, row, strict=True) if yes) for row in predicted]
     return labels, np.maximum(P, 1 - P).min(axis=1).tolist()
+
+
+def learns_logarithms(estimator: Any) -> bool:
+    """Return whether the scores of some numbers are logarithms."""
+    return predicted_kind(estimator) == "numbers" and bool(estimator.coding.logs.any())
 
 
 def read_intervals(estimator: Any, scores: np.ndarray) -> np.ndarray | None:

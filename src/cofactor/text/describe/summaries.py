@@ -22,9 +22,12 @@ from cofactor.targets.classes import encode_classes
 from cofactor.targets.reading import read_numbers, readable, tall
 from cofactor.text.describe.predictions import (
     has_head,
+    number_decimals,
     predicted_kind,
     read_predictions,
+    round_number,
     topic_links,
+    unlike_of,
 )
 from cofactor.text.describe.table import Table
 from cofactor.text.describe.topic_words import Words, profiles, rank_words, shown_words
@@ -62,6 +65,7 @@ class Document:
     share: float  # of that topic in the document
     prediction: Any
     confidence: float | None  # probability of the prediction; None for numbers
+    unlike: float | None = None  # share of the class nearer to its labelled documents; or unknown
 
 
 @dataclass(frozen=True)
@@ -166,8 +170,18 @@ def shown_link(model: Any, topic: Topic) -> str:
     """Return a topic's link as text: a percentage for classes, else the value."""
     if topic.label_weight is None:
         return ""
-    form = ".0%" if hasattr(model.estimator_, "classes_") else ".3g"
-    return f"{topic.label_weight:{form}}"
+    if hasattr(model.estimator_, "classes_"):
+        return f"{topic.label_weight:.0%}"
+    return shown_number(model, model.target_names_.index(topic.label), topic.label_weight)
+
+
+def shown_number(model: Any, target: int, value: float) -> str:
+    """Return a predicted number with the digits that mean something."""
+    decimals = number_decimals(model)[target]
+    number = round_number(value, decimals)
+    places = max(decimals, 0) if decimals is not None else 0 if abs(number) >= 100 else 2
+    text = f"{number:,.{places}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
 def shown_stability(topic: Topic) -> str:
@@ -216,15 +230,32 @@ def topic_table(model: Any, n_words: int, by: str) -> Table[Topic]:
     return Table(rows, Topic)
 
 
-def document_table(model: Any, S: np.ndarray, scores: np.ndarray) -> Table[Document]:
-    """Return the main topic, prediction and confidence of documents with representations S."""
+def repeated_topics(model: Any) -> list[int]:
+    """Return the topics whose first words mostly come from passages that texts repeat."""
+    words = set(getattr(model.vectorizer_, "repeated_words_", None) or ())
+    if not words:
+        return []
+    return [
+        topic.topic
+        for topic in topic_table(model, COHERENCE_WORDS, "coherence")
+        if 2 * sum(w for word, w in zip(topic.words, topic.weights, strict=True) if word in words)
+        > sum(topic.weights)
+    ]
+
+
+def document_table(model: Any, S: np.ndarray, scores: np.ndarray, X: Any = None) -> Table[Document]:
+    """Return the main topic, prediction and confidence of documents with representations S.
+
+    Their words X, if they are given, tell how unlike the labelled documents they are.
+    """
     estimator, names = model.estimator_, model.topic_names_
     shares = topic_shares(S, estimator.components_)
     best = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).tolist()
     predicted = read_predictions(estimator, scores, model.target_names_)
+    unlike = unlike_of(estimator, X, scores)
     rows = [
         Document(d, k, names[k] if k >= 0 else "", float(shares[d, max(k, 0)]), *rest)
-        for d, (k, *rest) in enumerate(zip(best, *predicted, strict=True))
+        for d, (k, *rest) in enumerate(zip(best, *predicted, unlike, strict=True))
     ]
     return Table(rows, Document)
 

@@ -127,8 +127,14 @@ def is_unspaced(token: str) -> bool:
 
 
 def tidy(text: str) -> str:
-    """Return text in lower case and composed form, with one kind of apostrophe."""
-    return normalise("NFC", text).lower().replace("’", "'")
+    """Return text in lower case and composed form, with one kind of apostrophe.
+
+    Examples
+    --------
+    >>> tidy("İstanbul’DA")  # Python's own lower case has a dot after the i
+    "istanbul'da"
+    """
+    return normalise("NFC", text).replace("İ", "i").lower().replace("’", "'")
 
 
 # What a text is split into, by the name that users give it.
@@ -146,6 +152,7 @@ def make_analyzer(
     cleaned: bool = False,
     grammar: bool = False,
     languages: StopLists | None = None,
+    drop: Callable[[str], str] | None = None,
 ) -> WordAnalyzer:
     """Return a function from a text to its words, without stop words, and their n-grams.
 
@@ -164,6 +171,8 @@ def make_analyzer(
         Append stop words after the other words instead of dropping them; n-grams exclude them.
     languages : dict of iterables, optional
         The grammatical words that tell the language of a text, if these are not the stop words.
+    drop : callable, optional
+        Takes a text and returns what to read of it.
 
     Examples
     --------
@@ -182,7 +191,7 @@ def make_analyzer(
     join = {"words": _ngrams, "auto": _spaced_ngrams, "characters": _inside}[tokens]
     grams = None if (longest == 1 and tokens != "characters") else partial(join, shortest, longest)
     tellers = caches if languages is None else _caches(languages, tokens)
-    return WordAnalyzer(caches, tellers, grams, cleaned, every)
+    return WordAnalyzer(caches, tellers, grams, cleaned, every, drop)
 
 
 def grammatical(stop_words: StopLists, words: Iterable[str]) -> list[str]:
@@ -206,8 +215,9 @@ class WordAnalyzer:
         grams: Callable[[list[str]], list[str]] | None,
         cleaned: bool,
         every: _TokenCache | None,
+        drop: Callable[[str], str] | None,
     ) -> None:
-        self._caches, self._tellers = caches, tellers
+        self._caches, self._tellers, self._drop = caches, tellers, drop
         self._grams, self._cleaned, self._every = grams, cleaned, every
 
     def __call__(self, text: str) -> list[str]:
@@ -233,7 +243,8 @@ class WordAnalyzer:
         return self._caches[min(language, len(self._caches) - 1)]
 
     def _pieces(self, text: str) -> list[str]:
-        text = tidy(clean(text) if self._cleaned else text)
+        text = clean(text) if self._cleaned else text
+        text = tidy(text if self._drop is None else self._drop(text))
         return (text.translate(_PUNCTUATION_TO_SPACES) if text.isascii() else text).split()
 
     def _best_reading(self, pieces: list[str]) -> tuple[int, list[str]]:

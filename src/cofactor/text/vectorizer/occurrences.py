@@ -28,8 +28,12 @@ class Occurrence(NamedTuple):
     places: tuple[Place, ...]
 
     def form(self, text: str) -> str:
-        """Return what stands in the text."""
-        return " ".join(text[start:end] for start, end in self.places)
+        """Return what stands in the text; words of an n-gram have one space between them."""
+        end, found = self.places[0][0], ""
+        for place in self.places:
+            found += (" " if place[0] > end else "") + text[slice(*place)]
+            end = place[1]
+        return found
 
 
 def find_occurrences(text: str, vectorizer: Any) -> list[Occurrence]:
@@ -62,10 +66,10 @@ def find_occurrences(text: str, vectorizer: Any) -> list[Occurrence]:
 
 def _namer(text: str, vectorizer: Any) -> Callable[[str], list[str]] | None:
     if hasattr(vectorizer, "build_namer"):
-        return vectorizer.build_namer(text)  # type: ignore[no-any-return]
+        return vectorizer.build_namer(text)
     if not hasattr(vectorizer, "build_analyzer"):
         return None
-    return vectorizer.build_analyzer()  # type: ignore[no-any-return]
+    return vectorizer.build_analyzer()
 
 
 def _longest(vectorizer: Any) -> int:

@@ -50,7 +50,7 @@ def first_letters(letters: int, word: str) -> str:
 def _stemmer(language: str) -> Rule:
     # Not snowballstemmer.stemmer: that may be another release, from the package PyStemmer.
     module = import_module(f"snowballstemmer.{language}_stemmer")
-    return getattr(module, f"{language.title()}Stemmer")().stemWord  # type: ignore[no-any-return]
+    return getattr(module, f"{language.title()}Stemmer")().stemWord
 
 
 def whole_stem(language: str, word: str) -> str:
@@ -82,6 +82,11 @@ class Stems:
         self.forms: Counter[Form] = Counter()
         self._rules = [None if rule is None else _Cache(rule) for rule in rules]
         self._most = most
+
+    @property
+    def places(self) -> range:
+        """The places of the languages."""
+        return range(len(self._rules))
 
     @classmethod
     def of(cls, stem: int | str | None, languages: Iterable[str], few: Iterable[str]) -> Stems:

@@ -18,9 +18,9 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor._sklearn import Interval, StrOptions
 from cofactor._types import BoolArray, IntArray
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.validation import checks_parameters
@@ -33,14 +33,16 @@ from cofactor.text.vectorizer.analyzer import (
     make_analyzer,
     tidy,
 )
-from cofactor.text.vectorizer.cleaning import normalise
+from cofactor.text.vectorizer.cleaning import clean, normalise
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
+    SAMPLE_TEXTS,
     detect_languages,
     grammatical_words,
     sample,
 )
+from cofactor.text.vectorizer.passages import RepeatedPassage, find_repeated, without_passages
 from cofactor.text.vectorizer.stems import BY_LANGUAGE, Form, Stems
 
 # ``min_df="auto"`` is the first of these limits with which texts keep this share of their words, or
@@ -48,6 +50,7 @@ from cofactor.text.vectorizer.stems import BY_LANGUAGE, Form, Stems
 RARE_LIMITS, MIN_KEPT_SHARE, MIN_KEPT_WORDS = (5, 2), 0.9, 50
 SINGLES_DROPPED_FROM = 2000  # from this many documents of a language, drop words of a single one
 LIMITS_FROM = 50  # from this many documents, frequency limits apply
+WORDS_PER_LANGUAGE = 20_000  # that are kept with ``max_features="auto"``
 SHORT_TEXT = 20  # texts with fewer words on average are short; grammatical ones do not count
 MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 
@@ -55,7 +58,7 @@ MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 DEFAULTS_OF_OLDER_MODELS = {"clean": False, "language": None, "tokens": "words", "stem": None}
 ADDED_ATTRIBUTES = ("languages_", "stop_words_", "stem_")  # fitted attributes that it did not have
 # attributes of later versions, which may be None
-LATER_ATTRIBUTES = ("grammatical_", "known_share_", "stems_")
+LATER_ATTRIBUTES = ("grammatical_", "known_share_", "stems_", "repeated_", "repeated_words_")
 
 
 # ---- counts
@@ -254,6 +257,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     clean : bool, default=True
         Remove markup: tags, URLs, e-mail addresses, control characters. Entities such as
         ``&nbsp;`` are decoded, and letters normalised (Unicode NFKC).
+    drop_repeated : bool, default=False
+        Leave out lines and sentences that at least 2 % of the documents contain word for word, such
+        as signatures and disclaimers, unless these documents are alike in their other words, too.
+        They are searched in 500 evenly spaced documents or, if documents are an iterator, in the
+        first 500.
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", or several. "auto" detects languages by
         their grammatical words in 500 evenly spaced documents or, if documents are an iterator, in
@@ -286,8 +294,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     max_df : int, float or "auto", default="auto"
         Maximum number of documents that a word may be in; a float is a share. "auto" is half of the
         documents, and no limit below 50 documents.
-    max_features : int or None, default=20000
+    max_features : "auto", int or None, default="auto"
         Maximum number of words: the most frequent, in alphabetical order if equally frequent.
+        "auto" is 20,000 for each language of the documents.
     ngram_range : tuple of int, default=(1, 1)
         Lengths of word sequences; (1, 2) adds pairs of neighbouring words. With
         ``tokens="characters"``, lengths of character sequences, such as (2, 4).
@@ -315,6 +324,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         The stem of each word; None if words have no stems.
     grammatical_ : list of str or None
         The grammatical words in ``words_``; None if such words are removed.
+    repeated_ : list of str
+        The repeated lines and sentences that were found, in lower case, with 0 for any number.
+    repeated_words_ : list of str
+        Words that mostly occur in them; none if they are left out.
     known_share_ : float or None
         Expected share of the words of a similar new document that are in ``words_``, estimated by
         leaving out each document of the fit in turn. Grammatical words do not count. None if the
@@ -330,6 +343,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "clean": ["boolean"],
+        "drop_repeated": ["boolean"],
         "language": [StrOptions({"auto", *CODES}), Iterable, None],
         "stop_words": [StrOptions({"auto", *CODES}), Iterable, None],
         "keep_grammar": ["boolean", StrOptions({"auto"})],
@@ -345,7 +359,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             Interval(Real, 0, 1, closed="right"),
             Interval(Integral, 1, None, closed="left"),
         ],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "max_features": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
         "ngram_range": [tuple],
         "sublinear_tf": ["boolean"],
         "vocabulary": [Iterable, None],
@@ -355,6 +369,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self,
         *,
         clean: bool = True,
+        drop_repeated: bool = False,
         language: str | Iterable[str] | None = "auto",
         stop_words: str | Iterable[str] | None = "auto",
         keep_grammar: bool | str = False,
@@ -362,12 +377,13 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         stem: int | str | None = "auto",
         min_df: float | str = "auto",
         max_df: float | str = "auto",
-        max_features: int | None = 20000,
+        max_features: int | str | None = "auto",
         ngram_range: tuple[int, int] = (1, 1),
         sublinear_tf: bool = True,
         vocabulary: Iterable[str] | Mapping[str, float] | None = None,
     ) -> None:
         self.clean = clean
+        self.drop_repeated = drop_repeated
         self.language = language
         self.stop_words = stop_words
         self.keep_grammar = keep_grammar
@@ -500,11 +516,22 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return texts
 
     def settle(self, some: list[str]) -> None:
-        """Determine languages, stop words and stems from a sample of the texts."""
+        """Determine languages, stop words, stems and repeated passages from a sample of texts."""
+        self._settle_passages(some)
         self.languages_ = self._languages(some)
         self.stop_words_ = self._stop_lists(self.languages_)
         self.stem_ = self._letters(self.languages_)
         self.grammatical_: list[str] | None = [] if self._keeps_grammar(some) else None
+
+    def _settle_passages(self, texts: list[str]) -> None:
+        """Find the repeated passages of texts, unless the words are given."""
+        if self.vocabulary is not None:
+            self._passages: list[RepeatedPassage] = []
+        else:
+            cleaned = [clean(text) for text in texts] if self.clean else texts
+            self._passages = find_repeated(cleaned, is_sample=len(texts) >= SAMPLE_TEXTS // 2)
+        self.repeated_ = [key for found in self._passages for key in found.keys]
+        self.repeated_words_: list[str] = []
 
     def _languages(self, texts: list[str]) -> list[str]:
         if self.language is None:
@@ -559,9 +586,16 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return Stems.of(fitted, getattr(self, "languages_", ()), FEW_ENDINGS)
 
     def _known_stems(self, stems: Stems) -> list[str]:
-        """Return the stems of ``words_``; older vectorizers have no list of them."""
+        """Return the stems of ``words_``; older vectorizers have no list of them, and wrote the
+        lower case of the Turkish İ with a dot after it."""
         known = getattr(self, "stems_", None)
-        return [stems.stem(word) for word in self.words_] if known is None else known
+        if known is not None:
+            return known
+        words = self.words_.tolist()
+        dotted = {word: word.replace("i\u0307", "i") for word in words if "i\u0307" in word}
+        if dotted and not set(dotted.values()) & set(words):
+            words = [dotted.get(word, word) for word in words]
+        return [stems.stem(word) for word in words]
 
     def _stemming(self, stems: Stems) -> Callable[[str], Iterable[str]]:
         """Return the function from a text to the stems of its words; it also counts the words."""
@@ -588,15 +622,56 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             chosen = self._choose(found, grammar, limits)
             kept = (np.cumsum(~grammar) - 1)[chosen[~grammar[chosen]]]  # places among the content
             self.known_share_ = share_known_to_others(content, kept, limits["min_df"])
+            twice = self._choose(found, grammar, limits, times=2)
+            self._next = self._next_words(found, np.setdiff1d(twice, chosen))
         self.words_ = self._named(found.words[chosen], stems)
         self.stems_ = found.words[chosen].tolist() if stems.active else None
         if self.keeps_grammar:
             self.grammatical_ = self.words_[grammar[chosen]].tolist()
         self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
+        self.repeated_words_ = self._words_of_passages(found, chosen)
         if isinstance(self.vocabulary, Mapping):
             weights = {tidy(word): float(weight) for word, weight in self.vocabulary.items()}
             self.idf_ = np.array([weights[word] for word in self.words_])
         return chosen
+
+    def _words_of_passages(self, found: Frequencies, chosen: IntArray) -> list[str]:
+        """Return the words of which most occurrences are in repeated passages."""
+        if self.drop_repeated or not getattr(self, "_passages", None):
+            return []
+        inside: defaultdict[str, float] = defaultdict(float)
+        read = self._stemming(self._stems())
+        for passage in self._passages:
+            for word in read(passage.text):
+                inside[word] += passage.share * found.documents
+        often = np.array([inside[word] for word in found.words[chosen]])
+        return self.words_[2 * often > found.occurrences[chosen]].tolist()
+
+    def _next_words(self, found: Frequencies, places: IntArray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the words that ``max_features`` cuts off first, and their weights."""
+        idf = np.log((1 + found.documents) / (1 + found.documents_with[places])) + 1.0
+        return found.words[places], idf
+
+    def widened(self) -> Self | None:
+        """Return a copy that also knows the words that ``max_features`` cut off first, as many as
+        it kept; None if it cut off none, or if this was not fitted just now.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer(max_features=1).fit(["moon moon orbit", "moon base"])
+        >>> vectorizer.words_.tolist(), vectorizer.widened().words_.tolist()
+        (['moon'], ['moon', 'base'])
+        """
+        words, idf = getattr(self, "_next", ((), ()))
+        if not len(words):
+            return None
+        wider = copy(self)
+        if (known := getattr(self, "stems_", None)) is not None:
+            wider.stems_ = [*known, *words]
+        wider.words_ = np.concatenate([self.words_, words])
+        wider.idf_ = np.concatenate([self.idf_, idf])
+        return wider
 
     def _named(
         self, words: np.ndarray, stems: Stems, known: Mapping[str, str] | None = None
@@ -641,11 +716,20 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return dict(zip(self._known_stems(stems), self.words_, strict=True))
 
     def _choose(
-        self, found: Frequencies, grammar: BoolArray, limits: dict[str, Any], least: int = 1
+        self,
+        found: Frequencies,
+        grammar: BoolArray,
+        limits: dict[str, Any],
+        least: int = 1,
+        times: int = 1,
     ) -> IntArray:
-        """Return the places of the words to keep; grammatical ones do not count as features."""
+        """Return the places of the words to keep; grammatical ones do not count as features.
+
+        ``times`` multiplies the maximum number of words.
+        """
         parts = []
-        for mask, most, fewest in ((~grammar, self.max_features, least), (grammar, None, 0)):
+        limit = None if self._most is None else times * self._most
+        for mask, most, fewest in ((~grammar, limit, least), (grammar, None, 0)):
             some = choose_words(found.of_some(mask), **limits, most=most, least=fewest)
             parts.append(np.flatnonzero(mask)[some])
         return np.sort(np.concatenate(parts))
@@ -784,7 +868,14 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             cleaned=self.clean,
             grammar=self.keeps_grammar,
             languages=self._tellers(lists),
+            drop=self._drop,
         )
+
+    @property
+    def _drop(self) -> Callable[[str], str] | None:
+        """The function that leaves repeated passages out of a text."""
+        keys = getattr(self, "repeated_", None) if self.drop_repeated else None
+        return partial(without_passages, frozenset(keys)) if keys else None
 
     def _tellers(self, lists: dict[str, list[str]]) -> dict[str, frozenset[str]] | None:
         """Return the words that tell the language of a text, if these are not the stop words."""
@@ -815,8 +906,18 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         high = self.max_df if self.max_df != "auto" else 1.0 if few else 0.5
         if self.min_df != "auto":
             return {"min_df": self.min_df, "max_df": high}
-        languages = max(len(getattr(self, "languages_", ())), 1)
-        return {"min_df": 1 if few else rare_limit(found, high, languages), "max_df": high}
+        low = 1 if few else rare_limit(found, high, self._n_languages)
+        return {"min_df": low, "max_df": high}
+
+    @property
+    def _n_languages(self) -> int:
+        return max(len(getattr(self, "languages_", ())), 1)
+
+    @property
+    def _most(self) -> int | None:
+        """The maximum number of words."""
+        auto = self.max_features == "auto"
+        return WORDS_PER_LANGUAGE * self._n_languages if auto else self.max_features  # type: ignore[return-value]
 
     def _weigh(self, counts: Any) -> sp.csr_array:
         X = sp.csr_array(counts, dtype=np.float64)
@@ -833,5 +934,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
 
 def _named(analyze: WordAnalyzer, names: dict[str, str], stems: Stems, text: str) -> list[str]:
+    """Return the words of a text under their names; a single word may be of any language."""
     language, words = analyze.read(text)
+    if len(words) == 1:
+        tried = (names.get(stems.stem(words[0], place)) for place in (language, *stems.places))
+        return [next(filter(None, tried), words[0])]
     return [names.get(stems.stem(word, language), word) for word in words]
