@@ -46,6 +46,7 @@ PLUMBING = {
     "named",
     "on_fit_task_begin",
     "on_fit_task_end",
+    "on_texts_encoded",
     "only",
     "own_units",
     "padded",

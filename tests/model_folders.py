@@ -26,7 +26,7 @@ def same(one, other):
     return (
         one.topics() == other.topics()
         and one.documents() == other.documents()
-        and one.classes() == other.classes()
+        and one.class_summaries() == other.class_summaries()
         and np.array_equal(one.predict_proba(texts), other.predict_proba(texts))
         and np.array_equal(one.estimator_.representation_, other.estimator_.representation_)
         and repr(one) == repr(other)

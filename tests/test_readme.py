@@ -20,7 +20,7 @@ from commands import read_table
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 FOR_REPORTS = ("cofactor.report", "altair", "jinja2", "vl_convert")
-COLUMNS = ["id", "body", "created", "prediction", "confidence", "topic", "reason"]
+COLUMNS = ["id", "body", "created", "prediction", "confidence", "topic", "reason", "unlike"]
 
 
 def test_examples(tmp_path, monkeypatch):

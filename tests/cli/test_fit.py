@@ -245,7 +245,7 @@ def test_numbers_are_predicted_where_labels_are_fractions(tmp_path):
     cofactor("fit", path, "--text", "body", "--label", "team", "-o", tmp_path / "m", "-k", 3)
     cofactor("predict", tmp_path / "m", path, "-o", tmp_path / "out.csv")
     _, out = read_table(tmp_path / "out.csv")
-    assert all(row[4] == "" and float(row[3]) == pytest.approx(2, abs=3) for row in out)
+    assert all(0.5 <= float(row[4]) <= float(row[3]) <= float(row[5]) <= 3.5 for row in out)
     assert "team" in cofactor("topics", tmp_path / "m").stdout
     assert answer("verify", tmp_path / "m")["identical"]
 

@@ -192,7 +192,7 @@ def test_seed_words_are_enough_for_classes(home, tmp_path):
     right = [list(WORDS)[i % 3] == row[header.index("prediction")] for i, row in enumerate(rows)]
     assert np.mean(right) > 0.8
     refused = cofactor("fit", home / "posts.csv", *options[:4], "-o", tmp_path / "n", code=2)
-    assert "or give --seed-words for each class" in refused.stderr
+    assert "or name the classes with --classes" in refused.stderr
 
 
 @pytest.mark.slow

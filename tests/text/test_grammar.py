@@ -39,7 +39,7 @@ def test_no_topic_shows_them(model, tmp_path):
     for by in ("coherence", "probability"):
         shown = {word for topic in model.topics(20, by=by) for word in topic.words}
         assert shown <= set(THINGS)
-    assert not hidden & {word for one in model.classes(10) for word in one.keywords}
+    assert not hidden & {word for one in model.class_summaries(10) for word in one.keywords}
     assert not hidden & set(", ".join(model.topic_names_).split(", "))
     assert not hidden & set(model.merge([0, 1]).topics(9)[0].words)
     dates = [f"2026-0{1 + i % 2}-01" for i in range(60)]

@@ -21,6 +21,7 @@ PARAMETERS = {
     "n_components": "-k",
     "seeds": "--seed-words",
     "stop_words": "--stop-words",
+    "classes": "--classes",
     "max_features": "--words",
     "min_df": "--min-documents",
     "class_weight": "--class-weight",

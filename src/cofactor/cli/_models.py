@@ -65,8 +65,8 @@ class OpenedModel:
         }
 
 
-def open_model(path: Path) -> OpenedModel:
-    """Load the TopicModel in a folder."""
+def open_model(path: Path, encoder_cache: Path | None = None) -> OpenedModel:
+    """Load the TopicModel in a folder; its encoder uses a cache, if one is named."""
     from cofactor.io.models import ModelFormatError, load_model, read_facts
 
     try:
@@ -84,7 +84,17 @@ def open_model(path: Path) -> OpenedModel:
             f"{at(path)} holds a {facts['model']}, which has no words; this command needs a "
             "TopicModel, as cofactor fit writes it."
         )
+    model.encoder = cached(model.encoder, encoder_cache)
     return OpenedModel(path, model, facts)
+
+
+def cached(encoder: Any, folder: Path | None) -> Any:
+    """Return an encoder that keeps its vectors in a folder, if both are named."""
+    if encoder is None or folder is None:
+        return encoder
+    from cofactor.text import CachedEncoder
+
+    return CachedEncoder(encoder, folder)
 
 
 def answered(document: Any) -> tuple[Any, float | None]:
@@ -300,10 +310,13 @@ class WatchedFit:
         return FitInterruptedWarning in self.warnings.values()
 
     def reporter(self) -> Any:
-        """Return a callback that shows the number of finished iterations."""
+        """Return a callback that shows the number of encoded texts and finished iterations."""
         from cofactor.callbacks import ReportIterations
 
-        return ReportIterations(lambda done: self.progress(f"iteration {done}"))
+        return ReportIterations(
+            lambda done: self.progress(f"iteration {done}"),
+            lambda done, total: self.progress(f"encoding text {done:,} of {total:,}"),
+        )
 
     def _catch(self, message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
         from cofactor.estimators.base import FitInterruptedWarning

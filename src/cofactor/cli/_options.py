@@ -9,7 +9,6 @@ A model's manifest notes its `TableOptions`, so that later commands read the tab
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -191,8 +190,8 @@ def _seeds(_: Any, __: Any, given: tuple[str, ...]) -> dict[str, list[str]] | No
     return seeds or None
 
 
-def _classes(_: Any, __: Any, given: str | None) -> dict[str, list[str]] | None:
-    """Return the words of each class: those after its name, or those of the name."""
+def _classes(_: Any, __: Any, given: str | None) -> dict[str, str] | None:
+    """Return words or a sentence about each class: what follows its name, or the name."""
     if given is None:
         return None
     from cofactor.io.tables.sources import check_plain_file
@@ -204,27 +203,15 @@ def _classes(_: Any, __: Any, given: str | None) -> dict[str, list[str]] | None:
             lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, ValueError) as error:
             raise BadInput(f"--classes {given!r} cannot be read: {error}.") from error
-    found: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
     for line in filter(str.strip, lines):
-        name, _, words = (part.strip() for part in line.partition(":"))
-        if not name or name in found:
-            what = "has a class without a name" if not name else f"names {name!r} twice"
-            raise BadInput(f"--classes {what}; give each class its own name.")
-        found[name] = _meaningful_words(words or name)
-        if not found[name]:
-            raise BadInput(f"--classes: {name!r} has no words; add some after a colon.")
+        name, _, about = (part.strip() for part in line.partition(":"))
+        if name in found:
+            raise BadInput(f"--classes names {name!r} twice; give each class its own name.")
+        found[name] = about or name
     if len(found) < 2:
         raise BadInput(f"--classes {given!r} names fewer than two classes, or is no file.")
     return found
-
-
-def _meaningful_words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without English grammatical words."""
-    from cofactor.text.vectorizer.languages import grammatical_words
-
-    words = re.findall(r"\w+", text.lower())
-    hidden = grammatical_words("english")
-    return [word for word in dict.fromkeys(words) if word not in hidden] or words
 
 
 def _class_weight(_: Any, __: Any, given: tuple[str, ...]) -> dict[str, float] | str | None:
@@ -351,8 +338,9 @@ SHARED = {
     "raw": option("--raw", "Keep tags, entities, URLs and e-mail addresses.", is_flag=True),
     "classes": option(
         "--classes NAMES_OR_FILE",
-        "Classes by their names, like 'Sports,World,Science and technology', instead of labels; or "
-        "a file with a class in each line, and words about it after a colon.",
+        "Classes by their names, like 'Sports,World,Science and technology', where labels are "
+        "missing; or a file with a class in each line, and words or a sentence about it after a "
+        "colon.",
         callback=_classes,
     ),
     "encoder": option(
@@ -360,6 +348,12 @@ SHARED = {
         "Vectors of the texts, which help to predict classes from few labels: a folder with a "
         "static model of model2vec, or wordllama for English texts.",
         callback=_encoder,
+    ),
+    "encoder_cache": option(
+        "--encoder-cache FOLDER",
+        "Keep the vectors of the encoder in FOLDER, up to 1 GB, and read them from there the next "
+        "time; for slow encoders.",
+        type=FOLDER,
     ),
     "class_weight": option(
         "--class-weight CLASS=WEIGHT",

@@ -294,7 +294,7 @@ def settle_form(counts: LabelCounts, asked: str) -> str:
     if form == "none" and asked in ("classes", "numbers"):
         raise NoLabelsError(
             f"--task {asked} needs labels, but there are none; name their column with --label"
-            f"{', or give --seed-words for each class' if asked == 'classes' else ''}."
+            f"{', or name the classes with --classes' if asked == 'classes' else ''}."
         )
     if asked in ("topics", "none") or form == "none":
         return "none"

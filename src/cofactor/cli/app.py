@@ -59,7 +59,7 @@ DOOR_SECONDS = 60.0
     type=opt.Number(float, 0, 1),
     default=0.0,
 )
-@opt.add("classes", "encoder", "seed", opt.WORDS)
+@opt.add("classes", "encoder", "encoder_cache", "seed", opt.WORDS)
 @opt.option(
     "--port",
     "Port of the page.  [default: 8765, or the next free one]",
@@ -81,8 +81,9 @@ def app(
     every: int,
     annotator: str | None,
     overlap: float,
-    classes: dict[str, list[str]] | None,
+    classes: dict[str, str] | None,
     encoder: str | None,
+    encoder_cache: Path | None,
     seed: int,
     words: opt.WordOptions,
     port: int | None,
@@ -114,7 +115,8 @@ def app(
         note(summary(reading))
         note_each(reading.notes)
         with refusals():
-            session = _begin(corpus, reading, folder, topics, encoder, seed, words, every)
+            cached = models.cached(encoder, encoder_cache)
+            session = _begin(corpus, reading, folder, topics, cached, seed, words, every)
         session.annotator, session.overlap = annotator or "", overlap
         for name in classes or ():
             if name not in session.class_names:
@@ -138,7 +140,7 @@ def _begin(
     reading: Reading,
     folder: Path,
     topics: int,
-    encoder: str | None,
+    encoder: Any,
     seed: int,
     words: opt.WordOptions,
     every: int,
@@ -275,7 +277,7 @@ def _fit(
     corpus: TextTable,
     y: list[Any] | None,
     topics: int,
-    encoder: str | None,
+    encoder: Any,
     seed: int,
     words: opt.WordOptions,
 ) -> Any:

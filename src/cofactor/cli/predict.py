@@ -68,7 +68,7 @@ MIN_KNOWN_SHARE = 0.7
 @opt.option(
     "--keep-formulas", "Do not escape cells that a spreadsheet would run, like =1+1.", is_flag=True
 )
-@opt.add("as_json")
+@opt.add("encoder_cache", "as_json")
 def predict(
     model: Path,
     table: Path,
@@ -78,6 +78,7 @@ def predict(
     id: str | None,
     keep: tuple[str, ...],
     keep_formulas: bool,
+    encoder_cache: Path | None,
     as_json: bool,
     layer: str | None,
     **columns: Any,
@@ -108,7 +109,7 @@ def predict(
         _predict_cells(model, table, output, layer, as_json, columns)
         return
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
-    opened = models.open_model(model)
+    opened = models.open_model(model, encoder_cache)
     source = open_table(table, **models.how_to_open(opened, table, asked.opening))
     column = _text_column(source, asked.text, opened)
     form = _CellFormat.of(opened, _columns(opened, columns), kind)

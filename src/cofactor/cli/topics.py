@@ -48,7 +48,7 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     opened = open_model(model)
     rows = topic_rows(opened.model, words, by)
     if as_json:
-        classes = opened.model.classes(words).to_records()
+        classes = opened.model.class_summaries(words).to_records()
         found = {"topics": rows, "classes": classes, "expected_score": score_facts(opened.model)}
         emit({"model": opened.origin(), **found})
         return

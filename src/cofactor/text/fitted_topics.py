@@ -21,6 +21,7 @@ from cofactor.text.editing.settled import Settled
 from cofactor.text.encoders import EncoderRecord
 
 if TYPE_CHECKING:
+    from cofactor.text.class_names import ClassStart
     from cofactor.text.describe.compare import TopicDrift
     from cofactor.text.describe.table import Table
     from cofactor.text.streams import Seeding
@@ -98,6 +99,8 @@ class FittedTopics(State):
         What is kept of the encoder whose vectors predictions need; None if they need none.
     learned : list of str or None
         Digests of the documents that updates added.
+    class_starts : Table or None
+        How names of classes gave the first labels; None if they did not.
     drift : Table or None
         How a refit or an update changed the topics.
     seeding : Seeding or None
@@ -138,6 +141,7 @@ class FittedTopics(State):
     settled: Settled | None = instance(Settled, name="settled_", default=None)
     learned: list[str] | None = strings(name="learned_", default=None)
     encoder: EncoderRecord | None = instance(EncoderRecord, name="encoder_", default=None)
+    class_starts: Table[ClassStart] | None = unsaved()
     drift: Table[TopicDrift] | None = unsaved()
     seeding: Seeding | None = unsaved()
     batch: Any = unsaved()

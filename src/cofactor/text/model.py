@@ -77,13 +77,17 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", as in
         :class:`~cofactor.text.WordVectorizer`.
+    classes : list of str, or dict of str to str or list of str, optional
+        Names of classes, or names with a sentence or words about each:
+        ``{"billing": "Questions about invoices and refunds"}``. ``fit`` without y then predicts
+        these names. The first labels come from documents nearest in meaning to one description if
+        there is an encoder, else from documents with its words, and from what their words have in
+        common. Known labels in y outweigh them. ``class_starts_`` says how it went.
     seeds : dict of str to list of str, optional
         Words that attract a topic, by the topic's name: ``{"billing": ["invoice", "refund"]}``.
         The attraction is part of the objective, so it lasts throughout the fit. A seed with the
-        name of a class attracts one of the topics of that class. With ``task="classes"``, seeds are
-        classes: a document with the words of one seed gets its name as a label of low weight, even
-        without y; known labels outweigh these. With an encoder and without y, documents nearest in
-        meaning to the words of a seed get its name instead.
+        name of a class attracts one of the topics of that class. With ``task="classes"`` and
+        without ``classes``, seeds are also the classes.
     seed_strength : float, default=1.0
         Weight of a seed word relative to its occurrences in the documents.
     data_loss, supervision, solver, init, max_iter, tol, priors, head, class_weight, n_jobs
@@ -123,6 +127,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         of blocks counts the documents that it describes.
     topic_labels_ : ndarray of shape (n_components, n_targets)
         Number of those documents with each label, or with a number.
+    class_starts_ : Table
+        If names of classes gave labels: how many documents each class had as first labels, and for
+        how many of those nearest to it their words agree. Not saved.
     stability_ : ndarray of shape (runs, n_components)
         Similarity of each topic to its match in each bootstrap sample; set by ``stability``.
     seed_ : int
@@ -177,6 +184,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "vectorizer": [HasMethods(["fit_transform", "transform", "get_feature_names_out"]), None],
         "encoder": [str, callable, HasMethods(["encode"]), None],
         "language": [str, Iterable, None],
+        "classes": "no_validation",
         "seeds": "no_validation",
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
         "log": [StrOptions({*LOG_CHOICES})],
@@ -203,6 +211,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     fingerprint_ = shown("fingerprint", "Digest of the documents and their labels.")
     settled_ = shown("settled", "What the user decided about the topics.")
     learned_ = shown("learned", "Digests of the documents that updates added.")
+    class_starts_ = shown("class_starts", "How names of classes gave the first labels.")
     drift_ = shown("drift", "How a refit or an update changed the topics.")
 
     def __init__(
@@ -213,6 +222,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         vectorizer: Any = None,
         encoder: Any = None,
         language: str | Iterable[str] | None = "auto",
+        classes: Iterable[str] | Mapping[str, str | Iterable[str]] | None = None,
         seeds: Mapping[str, Iterable[str]] | None = None,
         seed_strength: float = 1.0,
         data_loss: Any = "kullback-leibler",
@@ -234,6 +244,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.vectorizer = vectorizer
         self.encoder = encoder
         self.language = language
+        self.classes = classes
         self.seeds = seeds
         self.seed_strength = seed_strength
         self.data_loss = data_loss
@@ -306,7 +317,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        Without labels, seed words can define the classes:
+        Without labels, names of classes and words about them are enough:
 
         >>> from cofactor import TopicModel
         >>> texts = [
@@ -315,8 +326,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ...     "login fails",
         ...     "the app crashes at login",
         ... ]
-        >>> seeds = {"billing": ["invoice"], "support": ["login"]}
-        >>> model = TopicModel(2, task="classes", seeds=seeds, random_state=0).fit(texts)
+        >>> classes = {"billing": "invoice and payment", "support": ["login"]}
+        >>> model = TopicModel(2, classes=classes, random_state=0).fit(texts)
         >>> model.predict(["my refund", "app crashes"]).tolist()
         ['billing', 'support']
         """
@@ -327,7 +338,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             return fit_collection(self, X, y)
         if isinstance(X, WordBlocks):
             return self.set_fitted(fit_blocks(self, X, fit=fit))
-        warn_of_labels(read_targets(y), self.task, self.n_components)
+        if self.classes is None:
+            warn_of_labels(read_targets(y), self.task, self.n_components)
         weights = {"sample_weight": sample_weight, "target_weights": target_weights}
         self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
         if self.log == "auto" and predictions.predicted_kind(self.estimator_) == "numbers":
@@ -703,7 +715,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         asked = {"all_classes": all_classes, "topics": topics, "top": top, "abstain": abstain}
         return annotate(self, X, text, {**asked, "whole": whole})
 
-    def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
+    def class_summaries(self, n_words: int = 10) -> Table[summaries.TopicClass]:
         """Describe the classes: their keywords, and the contribution of each topic.
 
         Parameters
@@ -718,7 +730,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        >>> model.classes(2)
+        >>> model.class_summaries(2)
         label    keywords        topics
         billing  amount invoice  0.999 0.000791
         support  app login       0.00101 0.999

@@ -16,6 +16,7 @@ import numpy as np
 from cofactor._types import IntArray
 from cofactor.outofcore import RowBlocks, RowBlocksError
 from cofactor.targets.reading import NamedMatrix
+from cofactor.text.class_names import refuse_classes
 from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.topic_words import Words, even_rows
 from cofactor.text.documents import DocumentRows
@@ -160,16 +161,15 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: FitFunction = fit_here) -
         Fits the estimator, here or on a cluster; see `cofactor.text.fitting.Fit`.
     """
     refuse_encoder(model, "WordBlocks")
+    refuse_classes(model, "WordBlocks")
     words, seed = Words.of(blocks.vectorizer), draw_seed(model.random_state)
     started = time.perf_counter()
-    estimator, seeded = fit_estimator(
-        model, blocks.vectorizer, blocks.rows, None, seed=seed, fit=fit
-    )
+    estimator, plan = fit_estimator(model, blocks.vectorizer, blocks.rows, None, seed=seed, fit=fit)
     fitted = time.perf_counter()
     places = described_rows(blocks.rows.shape[0])
     X, y = blocks.rows.take(places)
     rows = DocumentRows(X)
-    described = finish_fit(lambda: described_fit(estimator, rows, words, seeded, y))
+    described = finish_fit(lambda: described_fit(estimator, rows, words, plan.seeded, y))
     estimator.amend(representation=np.array(estimator.representation_[places]))
     named = (
         NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None

@@ -32,7 +32,7 @@ from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.documents import Corpus
 from cofactor.text.editing import Settled
-from cofactor.text.encoders import EncoderRecord
+from cofactor.text.encoders import EncoderRecord, uncached
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.vectorizer.languages import CODES
 from cofactor.text.vectorizer.stems import BY_LANGUAGE
@@ -211,8 +211,9 @@ def _state(kind: Any, parts: dict[str, Any], sizes: FieldSizes) -> Any:
 
 def _take_topics(model: TopicModel) -> dict[str, Any]:
     parameters = _parameters(model)
-    if not isinstance(model.encoder, str):  # a folder cannot hold it, see `restore_encoder`
-        parameters["encoder"] = None
+    # A folder cannot hold an encoder without a name, see `restore_encoder`.
+    named = uncached(model.encoder)
+    parameters["encoder"] = named if isinstance(named, str) else None
     if not hasattr(model, "estimator_"):
         return {"parameters": parameters}
     if model.fitted.batch is not None:
