@@ -54,7 +54,7 @@ function row(one, count, most, about) {
   const button = (text, run, attributes = {}) => make("button", { type: "button", class: "small", "aria-label": `${text} ${one}`, "data-key": `${text} ${one}`, onclick: run, ...attributes }, text);
   return make("tr", {},
     make("td", {}, field(one, { "aria-label": `Name of ${one}`, maxlength: "200" }, (element) => rename(one, element))),
-    make("td", {}, field(about, { "aria-label": `Description of ${one}`, maxlength: "1000", placeholder: "shown when the mouse rests on the class" }, (element) => send("describe-class", { name: one, text: element.value }))),
+    make("td", {}, field(about, { "aria-label": `Description of ${one}`, maxlength: "1000", placeholder: "describe it; shown on hover" }, (element) => send("describe-class", { name: one, text: element.value }))),
     make("td", { class: "number" }, count, bar(count / most, plural(count, "label"))),
     make("td", {}, make("div", { class: "controls" }, button("Merge", () => merging(one)), button("Split", () => showClass(one), { disabled: !count }),
       button("Delete", () => send("delete-class", { name: one }, `Deleted: ${one}.`), { disabled: count > 0, title: count ? "Only a class without labels can be deleted; merge this one instead" : null }))));
