@@ -7,26 +7,28 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = 6  # five wheels and the source archive
 
 
-def problems(tag: str, address: str, files: list[str]) -> list[str]:
-    """Return what is wrong with a release; an empty list lets it pass."""
+def problems(tag: str, address: str, source: str, files: list[str]) -> list[str]:
+    """Return what is wrong with a release; an empty list lets it pass.
+
+    ``source`` is the address of the source that the files name.
+    """
     version = _found("src/cofactor/_version.py", r'__version__ = "(.+)"')
     released = _found("CHANGELOG.md", r"(?m)^## (\d\S+) \(\d{4}-\d\d-\d\d\)")
     cited = _found("CITATION.cff", r"(?m)^version: (.+)$")
-    urls = tomllib.loads(_text("pyproject.toml"))["project"]["urls"]
     others = [name for name in files if not name.startswith(f"cofactor-{version}")]
     checks = {
         f"The tag {tag} is not v{version}.": tag == f"v{version}",
         f"{version} is a development version.": "dev" not in version,
         f"The changelog's last release is {released}, not {version}.": released == version,
         f"CITATION.cff names {cited}, not {version}.": cited == version,
-        f"The metadata name {urls['Source']}, but this is {address}.": urls["Source"] == address,
+        f"The metadata name {source!r}, but this is {address}.": source == address,
         f"There are {len(files)} files, not {FILES}.": len(files) == FILES,
         f"These files have another version: {others}.": not others,
     }
@@ -42,6 +44,17 @@ def _text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+def named_source(wheel: Path) -> str:
+    """Return the address of the source in the metadata of a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+        found = re.search(r"(?m)^Project-URL: Source, (.+)$", archive.read(name).decode())
+    return found[1] if found else ""
+
+
 if __name__ == "__main__":
-    names = sorted(path.name for path in Path(sys.argv[3]).iterdir())
-    sys.exit("\n".join(problems(sys.argv[1], sys.argv[2], names)) or 0)
+    files = sorted(Path(sys.argv[3]).iterdir())
+    sources = {named_source(path) for path in files if path.suffix == ".whl"}
+    named = " and ".join(sorted(sources))
+    names = [path.name for path in files]
+    sys.exit("\n".join(problems(sys.argv[1], sys.argv[2], named, names)) or 0)

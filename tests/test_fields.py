@@ -9,8 +9,8 @@ import pytest
 from cofactor._fields import (
     Deferred,
     FieldError,
+    FittedState,
     Nonzeros,
-    State,
     array,
     check_fields,
     instance,
@@ -28,7 +28,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fit(State):
+class Fit(FittedState):
     components: np.ndarray = array("r", "m", low=0, name="components_")
     names: list = strings("r", name="names_")
     part: Part | None = instance(Part, name="_part", default=None)

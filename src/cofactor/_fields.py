@@ -4,8 +4,8 @@ Sizes have names: in ``components = array("r", "m")`` and ``representation = arr
 two r must agree. A field whose default is None may be None. ``name`` is what a model folder and
 messages call the field, if that differs from the name of the field.
 
-A `State` is a dataclass of such fields. An array in it may be `Deferred`: it is read from its file
-when it is first asked for.
+A `FittedState` is a dataclass of such fields. An array in it may be `Deferred`: it is read from its
+file when it is first asked for.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class Nonzeros(NamedTuple):
         return flat.reshape(self.shape)
 
 
-class State:
+class FittedState:
     """A frozen dataclass that reads deferred arrays at their first use.
 
     Its pickles leave out zeros, and fields that are not pickled. Most entries of factors are zero.

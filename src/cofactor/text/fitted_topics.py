@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cofactor._fields import FieldSizes, State, array, checked, instance, number, strings, unsaved
+from cofactor._fields import (
+    FieldSizes,
+    FittedState,
+    array,
+    checked,
+    instance,
+    number,
+    strings,
+    unsaved,
+)
 from cofactor._types import FloatArray, IntArray
 from cofactor.estimators.base import Factorization
 from cofactor.text.describe.topic_words import MAX_RANKED_WORDS
@@ -63,7 +72,7 @@ def _ranking_fault(value: Any, sizes: FieldSizes) -> str | None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedTopics(State):
+class FittedTopics(FittedState):
     """The state of a fitted topic model.
 
     Parameters
