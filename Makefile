@@ -10,6 +10,7 @@ FUZZ_COUNT = 2000
 FUZZ_SEED = 0
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
+EXTRAS = app,dask,encoder,excel,plot,report,sc
 KERNELS = CMakeLists.txt $(wildcard src/cofactor/engine/kernels/native/*.[ch])
 
 # Tests that need more than this process and a moment; the markers are explained in pyproject.toml.
@@ -23,10 +24,10 @@ END_TO_END = -m "not conformance" tests/estimators/test_conformance.py tests/tes
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo docs quick test conformance mutations lowest coverage fuzz lint format native sanitize bench clean
+.PHONY: help demo docs quick test conformance mutations lowest coverage fuzz lint format native sanitize bench nightly wheels test-wheel clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/installed ## fit a partly labelled corpus, print its topics, write demo/report.html
 	@$(BIN)/cofactor demo --report demo/report.html
@@ -47,10 +48,11 @@ conformance: native ## run scikit-learn's checks on every estimator, loss and so
 mutations: native ## put known defects into the sources; the tests must notice each
 	$(BIN)/python tests/mutations.py $(MUTATION_ARGS)
 
-fuzz: native ## read damaged row blocks, checkpoints and models (FUZZ_COUNT, FUZZ_SEED)
+fuzz: native ## read damaged row blocks, checkpoints, models and encoders (FUZZ_COUNT, FUZZ_SEED)
 	$(BIN)/python tests/fuzz.py rowblocks --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 	$(BIN)/python tests/fuzz.py checkpoints --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 	$(BIN)/python tests/fuzz.py models --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
+	$(BIN)/python tests/fuzz.py encoders --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 
 lowest: .venv-lowest/installed ## run quick and end-to-end tests with the lowest versions declared
 	$(QUICKLY) $(LOWEST)/python -m pytest $(PYTEST_ARGS) $(QUICK)
@@ -79,6 +81,19 @@ sanitize: native ## run the kernels' tests under AddressSanitizer and UndefinedB
 bench: .venv/installed ## run the benchmarks (BENCH_ARGS goes to them)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
+nightly: native ## run quick and end-to-end tests with nightly builds of numpy, scipy and scikit-learn (NIGHTLY_INDEX)
+	$(BIN)/python -m pip install --quiet --upgrade --pre --extra-index-url "$(NIGHTLY_INDEX)" numpy scipy scikit-learn
+	$(QUICKLY) $(BIN)/python -m pytest $(PYTEST_ARGS) $(QUICK)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) $(END_TO_END)
+
+wheels: .venv/installed-wheels ## build the wheels of all platforms and the source archive into dist; check them
+	rm -rf dist
+	$(BIN)/python .ci/wheels.py
+
+test-wheel: .venv/installed-dev ## install a wheel of dist, then the archive, in empty environments; test both
+	$(BIN)/python .ci/test_wheel.py dist/*.whl
+	$(BIN)/python .ci/test_wheel.py dist/*.tar.gz
+
 clean: ## remove the virtual environments, caches and built files
 	rm -rf .venv .venv-lowest build dist docs/_build docs/gallery htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	rm -f src/cofactor/engine/kernels/native/kernels*
@@ -97,9 +112,14 @@ clean: ## remove the virtual environments, caches and built files
 .venv/installed-dev: .venv/bin/python pyproject.toml
 	@CC=$$(.ci/compiler $(BIN)/python) && export CC && \
 	  echo "Installing cofactor and its development tools into .venv (the first time takes a minute or two)" && \
+	  $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
 	  $(BIN)/python -m pip install --quiet scikit-build-core cmake ninja && \
-	  $(BIN)/python -m pip install --quiet $(INCREMENTAL) --editable '.[dev]'
+	  $(BIN)/python -m pip install --quiet $(INCREMENTAL) --editable '.[$(EXTRAS)]' --group dev
 	@touch .venv/installed $@
+
+.venv/installed-wheels: .venv/installed-dev
+	@$(BIN)/python -m pip install --quiet --group wheels
+	@touch $@
 
 INCREMENTAL = --no-build-isolation --config-settings build-dir=build/native
 
@@ -111,7 +131,8 @@ build/native/CMakeCache.txt: | .venv/installed-dev
 	@CC=$$(.ci/compiler $(LOWEST)/python) && export CC && \
 	  echo "Installing cofactor with the lowest versions it declares into .venv-lowest" && \
 	  $(LOWEST)/python .ci/lowest.py > .venv-lowest/constraints.txt && \
-	  $(LOWEST)/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable '.[report,plot,test]'
+	  $(LOWEST)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+	  $(LOWEST)/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable '.[$(EXTRAS)]' --group test
 	@touch $@
 
 .venv/bin/python .venv-lowest/bin/python:

@@ -5,9 +5,10 @@ import tomllib
 from itertools import chain
 from pathlib import Path
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+ALL = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = ALL["project"]
 EXTRAS = PROJECT["optional-dependencies"].values()
 
-for requirement in chain(PROJECT["dependencies"], *EXTRAS):
+for requirement in chain(PROJECT["dependencies"], *EXTRAS, ALL["dependency-groups"]["test"]):
     if found := re.fullmatch(r"([\w-]+)>=([\w.]+)", requirement):
         print("{}=={}".format(*found.groups()))

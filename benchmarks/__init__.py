@@ -5,7 +5,7 @@
 - speed: ``quick`` (against scikit-learn), ``compare_trees`` (against another version), ``journey``
   (from a table to a report), ``scaling``, ``cost_model``, ``deployment``, ``app_load``
 - predictions: ``predictions`` (against tuned ``rivals``), ``few_labels``, ``short_texts``,
-  ``missing_cells``, ``single_cell``, ``updating``
+  ``missing_cells``, ``single_cell``, ``unlike``, ``updating``
 - topics and labelling: ``choosing``, ``shown_words``, ``labelling``, ``analyst``
 - clusters: ``faults``
 

@@ -108,11 +108,13 @@ class Page:
     def __init__(self, address: str) -> None:
         place, token = address.removeprefix("http://").split("/?token=")
         self._server = http.client.HTTPConnection(place, timeout=120)
-        cookie = f"cofactor-{place.rpartition(':')[2]}={token}"
+        self._server.request("GET", f"/?token={token}")
+        answer = self._server.getresponse()
+        answer.read()
         self._headers = {
-            "Cookie": cookie,
+            "Cookie": answer.headers["set-cookie"].partition(";")[0],
             "Origin": f"http://{place}",
-            "X-Cofactor": "1",
+            "X-Cofactor": token,
             "Content-Type": "application/json",
         }
 

@@ -23,8 +23,8 @@ from sklearn import datasets
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from cofactor.datasets.docstrings import docstring_corpus
 from cofactor.experiments import MissingData
-from cofactor.experiments.docstrings import docstring_corpus
 from cofactor.experiments.documents import STOP_WORDS_FILE, find_stop_words
 from cofactor.experiments.newsgroups import splits as newsgroups
 from cofactor.io.errors import InputError
@@ -61,8 +61,9 @@ def add_folder_options(parser: argparse.ArgumentParser) -> None:
 class Rows:
     """A set that is split into training and test rows.
 
-    ``kind`` is "words" (tf-idf rows of length one), "table" (dense, scaled to [0, 1]), "counts" or
-    "ratings". ``y`` holds class numbers, numbers, or a row of 0 and 1 for each sample.
+    ``kind`` is "words" (tf-idf rows of length one), "table" (dense, scaled to [0, 1]), "counts",
+    "cells" (of a real set) or "ratings". ``y`` holds class numbers, numbers, or a row of 0 and 1
+    for each sample; ``names`` are those of the classes.
     """
 
     kind: str
@@ -72,6 +73,7 @@ class Rows:
     y_test: Any
     balanced: bool = False  # classes are scored by balanced accuracy
     texts: tuple[Sequence[str], Sequence[str]] | None = None
+    names: list[str] | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -335,6 +337,54 @@ def _standard(values: Any) -> np.ndarray:
     return (values - values.mean()) / values.std()
 
 
+@dataclass(eq=False)
+class CellSet:
+    """Single cells: counts, and the names of types, genes and batches."""
+
+    X: sp.csr_matrix
+    types: np.ndarray
+    genes: np.ndarray
+    batch: np.ndarray | None = None
+
+
+def real_cells(folders: Folders, name: str, least: int = 10) -> CellSet:
+    """Read cells; leave out types and genes that are in fewer cells than ``least``."""
+    held = np.load(_file(folders, f"cells/{name}.npz"))
+    parts = held["data"].astype(np.float32), held["indices"].astype(np.int32), held["indptr"]
+    X = sp.csr_matrix(parts, shape=tuple(held["shape"]))
+    types = held["label"].astype(str)
+    names, sizes = np.unique(types, return_counts=True)
+    kept = np.isin(types, names[sizes >= least]) & (types != "Unknown")
+    genes = np.asarray((X[kept] > 0).sum(axis=0)).ravel() >= least
+    kept &= np.asarray(X[:, genes].sum(axis=1)).ravel() > 0
+    batch = held["batch"][kept] if "batch" in held else None
+    return CellSet(X[kept][:, genes].tocsr(), types[kept], held["genes"][genes].astype(str), batch)
+
+
+def as_anndata(X: Any, labels: Any = None, genes: Any = None) -> Any:
+    """Return cells as AnnData, with labels in the column "label"."""
+    from anndata import AnnData
+
+    adata = AnnData(sp.csr_matrix(X))
+    adata.var_names = [str(j) for j in range(X.shape[1])] if genes is None else list(genes)
+    if labels is not None:
+        adata.obs["label"] = labels
+    return adata
+
+
+def some_cells(name: str) -> Callable[[Folders, int], Rows]:
+    """Return the loader of a real set of cells, half of them for training."""
+
+    def load(folders: Folders, seed: int) -> Rows:
+        cells = real_cells(folders, name)
+        y, order = codes(cells.types), np.random.default_rng(seed).permutation(len(cells.types))
+        train, test = np.array_split(order, 2)
+        rows = cells.X[train], y[train], cells.X[test], y[test]
+        return Rows("cells", *rows, names=np.unique(cells.types).tolist())
+
+    return load
+
+
 def made_cells(folders: Folders, seed: int) -> Rows:
     """Single-cell-like counts: every draw has its own cells; scored by balanced accuracy."""
     random = np.random.default_rng([seed, 1])
@@ -402,6 +452,7 @@ NUMBERS: dict[str, Callable[[Folders, int], Rows]] = {
 }
 TAGS: dict[str, Callable[[Folders, int], Rows]] = {"cooking_tags": cooking_tags}
 CELLS: dict[str, Callable[[Folders, int], Rows]] = {"made_cells": made_cells}
+REAL_CELLS = {name: some_cells(name) for name in ("baron_h1", "kang_pbmc", "cite_cbmc")}
 RATINGS: dict[str, Callable[[Folders, int], Rows]] = {"made_ratings": made_ratings}
 SPLIT_BY_DRAW = frozenset(
     {"wine", "breast_cancer", "digits", "diabetes", "made_cells", "made_ratings"}
@@ -412,7 +463,7 @@ SPLIT_BY_DRAW = frozenset(
 @lru_cache(maxsize=1)
 def load(name: str, folders: Folders, seed: int) -> Rows:
     """Return a set; the last one stays in memory."""
-    sets = CLASSES | NUMBERS | TAGS | CELLS | RATINGS
+    sets = CLASSES | NUMBERS | TAGS | CELLS | REAL_CELLS | RATINGS
     return sets[name](folders, seed)
 
 

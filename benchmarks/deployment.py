@@ -1,13 +1,14 @@
 """What does a process that only predicts cost?
 
-    python -m benchmarks.deployment [--repeats 7] [--topics 24] [--clock cpu]
+    python -m benchmarks.deployment [--repeats 7] [--topics 24] [--clock cpu] [--copies 7,70]
 
 A model of the docstrings of numpy, scipy and scikit-learn (the corpus of ``cofactor demo``, all of
 them labelled) is fitted and saved; so is a plain pipeline of scikit-learn, tf-idf and logistic
 regression, by joblib. Then new processes load one of them and predict. The table has medians over
 the processes of the time to import, to load, to predict the first text, to predict one more text
 (the mean of fifty) and to predict a thousand texts at once, the peak memory of the process
-(VmHWM, which does not count the parent), and the size of the model on disk.
+(VmHWM, which does not count the parent), and the size of the model on disk. ``--copies`` repeats
+the corpus, to show what a model of more documents costs; those fits end after five iterations.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -78,15 +80,15 @@ ALONE = [
 """Processes that only import, to show what is not the cost of the model."""
 
 
-def fit_and_save(folder: Path, topics: int) -> tuple[list[Subject], list[str]]:
-    """Fit and save both models; return them and a thousand texts."""
+def fit_and_save(folder: Path, topics: int, copies: list[int]) -> tuple[list[Subject], list[str]]:
+    """Fit and save the models; return them and a thousand texts."""
     import joblib
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
     from cofactor import TopicModel
-    from cofactor.experiments.docstrings import docstring_corpus
+    from cofactor.datasets.docstrings import docstring_corpus
 
     corpus = docstring_corpus()
     ours, peer = folder / "model", folder / "pipeline.joblib"
@@ -98,6 +100,15 @@ def fit_and_save(folder: Path, topics: int) -> tuple[list[Subject], list[str]]:
         Subject("cofactor, model folder", ours, "import cofactor", loads[0]),
         Subject("scikit-learn pipeline, joblib", peer, "import joblib", loads[1]),
     ]
+    for times in copies:
+        model = TopicModel(topics, random_state=0, max_iter=5)
+        model.fit(list(corpus.texts) * times, list(corpus.labels) * times)
+        for name, one in {"": model, ", forgotten": model.forget_documents()}.items():
+            path = folder / f"{times}{name}"
+            one.save(path)
+            about = f"cofactor, {len(corpus.texts) * times:,} documents{name}"
+            load = f"cofactor.load_model({str(path)!r})"
+            subjects.append(Subject(about, path, "import cofactor", load))
     return subjects, list(corpus.texts[:1000])
 
 
@@ -157,10 +168,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--topics", type=int, default=24, help="default: 24")
     about = "cpu counts processor time only, for a machine in use; default: cpu"
     parser.add_argument("--clock", choices=CLOCKS, default="cpu", help=about)
+    parser.add_argument("--copies", default="7,70", help="of the corpus; default: 7,70")
     options = parser.parse_args(arguments)
+    copies = [int(times) for times in options.copies.split(",") if times]
+    warnings.simplefilter("ignore")  # fits of five iterations have not converged
     harness.print_machine()
     with tempfile.TemporaryDirectory() as folder:
-        subjects, texts = fit_and_save(Path(folder), options.topics)
+        subjects, texts = fit_and_save(Path(folder), options.topics, copies)
         written = Path(folder) / "texts.json"
         written.write_text(json.dumps(texts))
         print(f"Medians of {options.repeats} processes, {options.clock} time:\n")

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -139,18 +140,22 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 
 def machine() -> dict[str, str]:
-    """Return the processor and the versions."""
+    """Return the processor, the versions, the commit and the date."""
+    from cofactor._versions import commit
+
     packages = ("cofactor", "numpy", "scipy", "scikit-learn")
     return {
         "processor": _processor(),
         "cores": str(os.cpu_count()),
         "python": platform.python_version(),
         **{name: _version(name) for name in packages},
+        "commit": commit() or "unknown",
+        "date": datetime.now(UTC).date().isoformat(),
     }
 
 
 def print_machine() -> None:
-    """Print the processor and the versions."""
+    """Print what `machine` returns."""
     print(", ".join(f"{name} {value}" for name, value in machine().items()), end="\n\n")
 
 

@@ -15,7 +15,7 @@ comes from.
 import numpy as np
 
 from cofactor import TopicModel
-from cofactor.experiments.docstrings import docstring_corpus
+from cofactor.datasets import docstring_corpus
 
 corpus = docstring_corpus()
 names = ["linalg", "ndimage", "optimize", "signal", "sparse", "stats"]

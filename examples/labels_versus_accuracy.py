@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 
 from cofactor import SSNMFClassifier
-from cofactor.experiments.docstrings import docstring_corpus
+from cofactor.datasets import docstring_corpus
 from cofactor.text import WordVectorizer
 
 corpus = docstring_corpus()

@@ -12,7 +12,7 @@ shared.
 # without the labels (``supervision=0``) and only then relates them to the classes.
 
 from cofactor import TopicModel
-from cofactor.experiments.docstrings import docstring_corpus
+from cofactor.datasets import docstring_corpus
 
 corpus = docstring_corpus()
 chosen = [i for i, label in enumerate(corpus.labels) if label.startswith("sklearn.")]

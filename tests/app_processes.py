@@ -1,7 +1,7 @@
 """The app as a user starts it: a separate process.
 
 Set COFACTOR_APP_PYTHON to a Python that has the wheel installed to start that one, not the
-checkout; `.ci/app_wheel.py` does so.
+checkout; `.ci/test_wheel.py` does so.
 """
 
 import os

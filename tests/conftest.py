@@ -2,7 +2,9 @@
 
 import ast
 import importlib.util
+import inspect
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,17 +25,33 @@ settings.load_profile("cofactor")
 
 # A module, a fixture and a helper of commands.py: a test that names one of them starts a process.
 PROCESSES = frozenset({"subprocess", "run_script", "process"})
+# What a test mentions that needs permissions, links, pipes or signals that Windows lacks.
+POSIX = re.compile(
+    r"mkfifo|symlink_to|chmod|umask|fork|killpg|SIG(INT|KILL)|cached_script|/(proc|dev)/"
+)
 SLOW = frozenset({"quick", "newsgroups"})  # fixtures that take seconds
 CLUSTER = Path(__file__).parent / "distributed"
+
+if sys.platform == "win32":  # they import modules that Windows lacks
+    collect_ignore = ["cli/test_hostile.py", "cli/test_refusals.py", "test_fuzz.py"]
 
 pytest.register_assert_rewrite("complaints", "encoded", "fits", "model_folders", "strategies")
 
 
-def pytest_configure():
-    """Refuse to test libraries that are older than their sources."""
+def pytest_addoption(parser):
+    parser.addoption("--windows", action="store_true", help="run on a Windows that is simulated")
+
+
+def pytest_configure(config):
+    """Refuse to test libraries that are older than their sources; choose the system."""
     package = importlib.util.find_spec("cofactor")
     if package and compiled.are_stale(Path(package.origin).parent / "engine/kernels/native"):
         raise pytest.UsageError("The kernels' C is newer than what was compiled: run make native.")
+    if config.getoption("--windows"):
+        from cofactor.io import platform
+        from windows import SimulatedWindows
+
+        platform.HERE = SimulatedWindows()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -50,6 +68,12 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker("slow")
         if item.originalname in names_with_processes(item.path):
             item.add_marker("subprocess")
+        if on_windows(config) and POSIX.search(inspect.getsource(item.function)):
+            item.add_marker(pytest.mark.skip(reason="needs a POSIX system"))
+
+
+def on_windows(config):
+    return sys.platform == "win32" or config.getoption("--windows")
 
 
 def thin_out(config, items, most):

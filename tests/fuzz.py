@@ -2,7 +2,7 @@
 
     python tests/fuzz.py rowblocks --count 2000 --seed 0 --jobs 2
     python tests/fuzz.py models --seed 0 --only 17     # run one case again, with its traceback
-    python tests/fuzz.py all --count 20                # rowblocks, checkpoints and models
+    python tests/fuzz.py all --count 20                # rowblocks, checkpoints, models, encoders
 
 Each case copies a valid folder, damages the copy, and opens and uses it in a forked process with
 limits on time and memory. These outcomes are good:
@@ -56,7 +56,10 @@ from cofactor.callbacks import Checkpoint, CheckpointError
 from cofactor.io import npy, untrusted
 from cofactor.outofcore import RowBlocksError
 from cofactor.targets.reading import NamedMatrix
+from cofactor.text import CachedEncoder, EncoderCacheError
 from cofactor.text.editing import Settled
+from cofactor.text.encoders import encode_texts, find_encoder
+from static_models import subject_vectors, write_static
 
 TIME = 10
 """Seconds of processor time that a case may take."""
@@ -244,13 +247,40 @@ def _model(kind: type) -> Template:
             said = model.predict(texts).tolist()
             orders = [model.topics(by=by) for by in ("coherence", "probability")]
             settled = Settled.of(model), model.drop(0).settled_
-            return model.transform(texts), repr((said, orders, model.classes(), settled))
+            return model.transform(texts), repr((said, orders, model.class_summaries(), settled))
         shown = np.resize(X.toarray(), (4, model.n_features_in_))
         said = [] if isinstance(model, NMF) else np.asarray(model.predict(shown)).tolist()
         return model.transform(shown), repr(said)
 
     listed = lambda folder: [folder / "manifest.json"]  # noqa: E731
     return Template(kind.__name__, make, use, ModelFormatError, listed)
+
+
+def _static_encoder() -> Template:
+    """A folder in the form of model2vec, which has no digests."""
+    vectors = subject_vectors([text.split() for text in TEXTS])
+
+    def use(folder: Path) -> Any:
+        found = encode_texts(str(folder), TEXTS)
+        parts = find_encoder(str(folder)).word_parts(TEXTS[0], np.eye(found.shape[1]))
+        return found, np.array([*parts.values()]), repr([*parts])
+
+    make = lambda folder: write_static(folder, vectors)  # noqa: E731
+    return Template("static encoder", make, use, ValueError, lambda folder: [], trusting=True)
+
+
+def _encoder_cache() -> Template:
+    def encode(texts: list[str]) -> np.ndarray:
+        return np.array([[len(text), text.count("o")] for text in texts], dtype=float)
+
+    def use(folder: Path) -> Any:
+        return (CachedEncoder(encode, folder).encode(TEXTS),)
+
+    make = lambda folder: use(folder)  # noqa: E731
+    return Template("encoder cache", make, use, EncoderCacheError, lambda folder: [])
+
+
+TARGETS = ("rowblocks", "checkpoints", "models", "encoders")
 
 
 @cache
@@ -260,6 +290,8 @@ def templates(target: str) -> tuple[Template, ...]:
         return tuple(map(_row_blocks, ("labels", "numbers", "named", "plain", "schema-1")))
     if target == "checkpoints":
         return _archive_checkpoint(), _folder_checkpoint()
+    if target == "encoders":
+        return _static_encoder(), _static_encoder(), _static_encoder(), _encoder_cache()
     return tuple(map(_model, (TopicModel, NMF, SSNMFClassifier, SSNMFRegressor)))
 
 
@@ -509,7 +541,10 @@ def change_header(data: bytes, random: Random) -> bytes:
 
 
 def damage_array(folder: Path, random: Random) -> str:
-    path = _pick(random, _files(folder, ".npy", ".npz"))
+    arrays = _files(folder, ".npy", ".npz")
+    if not arrays:
+        return damage_bytes(folder, random)
+    path = _pick(random, arrays)
     change = _pick(random, ("values", "values", "header"))
     if path.suffix == ".npz":
         with np.load(path) as found:
@@ -728,16 +763,14 @@ def replay(case: Case) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("target", choices=("rowblocks", "checkpoints", "models", "all"))
+    parser.add_argument("target", choices=(*TARGETS, "all"))
     parser.add_argument("--count", type=int, default=500, help="number of cases of each target")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="number of cases at a time")
     parser.add_argument("--verbose", action="store_true", help="print every case")
     parser.add_argument("--only", type=int, help="run one case in this process")
     given = parser.parse_args()
-    targets = [given.target]
-    if given.target == "all":
-        targets = ["rowblocks", "checkpoints", "models"]
+    targets = TARGETS if given.target == "all" else (given.target,)
     if given.only is not None:
         replay(Case(targets[0], given.seed, given.only))
         return 0

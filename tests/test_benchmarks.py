@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import pytest
 from benchmarks import (
     choosing,
     compare_trees,
@@ -126,33 +127,37 @@ def test_made_documents_have_their_topics_and_few_labels():
     assert choosing.grid(20) == list(range(16, 27))
 
 
-def test_single_cells_of_nine_types_with_five_labels_each():
-    setting = single_cell.Setting(cells=1200, genes=900)
-    data, train, test = single_cell.draw(setting, 0), slice(0, 800), slice(800, None)
-    labels = single_cell.some_labels(data.y[train], 5, 0)
+def test_single_cells_of_nine_types_with_five_labels_each(monkeypatch):
+    monkeypatch.setitem(single_cell.MADE, "small", single_cell.Setting(cells=900, genes=900))
+    cells = single_cell.draw(single_cell.MADE["small"], 0).cells
+    labels = single_cell.some_labels(cells.types, 5, 0)
     assert sum(label is not None for label in labels) == 45
-    cells = single_cell.as_anndata(data.X[train], labels)
-    new = single_cell.as_anndata(data.X[test])
-    model = single_cell.sc.fit(cells, labels="cell_type", n_topics=9)
-    single_cell.sc.annotate(new, model)
-    ours = single_cell.score(data.y[test], new.obs["ssnmf"])
-    rival = single_cell.regression(data, train, test, labels)
-    assert ours >= rival - single_cell.MAX_BEHIND
-    assert ours > 0.8
-    named = [(name, name) for name in model.classes]
-    assert single_cell.precision(model, "classes", named, data) >= 0.9
+    score = single_cell.measure(cells, single_cell.Rivals.of(cells), 5, 0)
+    best = max(value for name, value in score.balanced.items() if name != "ours")
+    assert len(score.balanced) == 8
+    assert score.balanced["ours"] > max(best, 80.0)
+    assert score.error < 0.1
+    assert single_cell.precision("small", 5, 0)[0] >= 0.9
 
 
 def test_housekeeping_genes_of_made_cells_have_most_of_the_counts():
     data = single_cell.draw(single_cell.Setting(cells=300), 0)
-    totals, genes = data.X.sum(axis=1), np.sort(data.X.sum(axis=0))
+    X, types = data.cells.X.toarray(), data.cells.types
+    totals, genes = X.sum(axis=1), np.sort(X.sum(axis=0))
     assert totals.max() > 7 * totals.min()
     assert genes[-60:].sum() > genes.sum() / 2
-    planted = np.concatenate(data.markers)
-    assert len(np.unique(planted)) == 180
-    own = data.X[data.y == 0][:, data.markers[0]].mean() / totals[data.y == 0].mean()
-    other = data.X[data.y == 5][:, data.markers[0]].mean() / totals[data.y == 5].mean()
+    assert len(set().union(*data.markers.values())) == 180
+    marked = [int(gene) for gene in data.markers["type A"]]
+    own, other = (
+        X[types == name][:, marked].mean() / totals[types == name].mean()
+        for name in ("type A", "type F")
+    )
     assert own > 4 * other
+
+
+def test_calibration_error_compares_confidence_with_accuracy():
+    confidence, right = np.repeat([0.95, 0.55], 10), np.repeat([1.0, 0.0], 10)
+    assert single_cell.calibration_error(confidence, right) == pytest.approx(0.3)
 
 
 def test_processes_that_predict(tmp_path):

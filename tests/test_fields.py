@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from cofactor._fields import (
+    Deferred,
     FieldError,
     Nonzeros,
-    SmallPickle,
+    State,
     array,
     check_fields,
     instance,
@@ -27,7 +28,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class State(SmallPickle):
+class Fit(State):
     components: np.ndarray = array("r", "m", low=0, name="components_")
     names: list = strings("r", name="names_")
     part: Part | None = instance(Part, name="_part", default=None)
@@ -41,9 +42,7 @@ class State(SmallPickle):
 def state(**changes):
     components = np.arange(6.0).reshape(2, 3)
     part = Part(np.ones((3, 4)))
-    return State(
-        **{"components": components, "names": ["a", "b"], "part": part, "rank": 2} | changes
-    )
+    return Fit(**{"components": components, "names": ["a", "b"], "part": part, "rank": 2} | changes)
 
 
 GOOD = {
@@ -90,7 +89,7 @@ def test_known_sizes_must_agree():
 
 
 def test_saved_fields_have_the_names_of_folders():
-    assert saved_fields(State) == {
+    assert saved_fields(Fit) == {
         "components_": "components",
         "names_": "names",
         "_part": "part",
@@ -118,3 +117,44 @@ def test_pickles_leave_out_zeros():
     assert len(pickle.dumps(state(components=values))) < values.nbytes / 5
     assert Nonzeros.of([0.0]) == [0.0]
     assert Nonzeros.of(np.zeros(3, int)).dtype == int
+
+
+# ---- deferred arrays
+
+
+def promise(values, shape=(2, 3)):
+    asked = []
+
+    def read(fault):
+        asked.append(True)
+        if (wrong := fault(values)) is not None:
+            raise ValueError(wrong)
+        return values
+
+    return Deferred(shape, np.dtype(float), read), asked
+
+
+def test_a_deferred_array_is_read_once_and_only_when_asked_for():
+    deferred, asked = promise(np.ones((2, 3)))
+    found = state(components=deferred)
+    check_fields(found)
+    assert not asked
+    assert not found.has_read("components")
+    assert found.components.sum() == found.components.sum() == 6
+    assert len(asked) == 1
+    assert found.has_read("components")
+
+
+def test_deferred_arrays_are_checked_by_shape_then_by_content():
+    with pytest.raises(FieldError, match=r"components_ has shape \(6,\)"):
+        check_fields(state(components=promise(None, (6,))[0]))
+    found = state(components=promise(-np.ones((2, 3)))[0])
+    check_fields(found)
+    with pytest.raises(ValueError, match="has an entry that is not finite or negative"):
+        found.components  # noqa: B018
+
+
+def test_pickles_hold_deferred_arrays():
+    deferred, _ = promise(np.ones((2, 3)))
+    again = pickle.loads(pickle.dumps(state(components=deferred)))
+    assert (again.components == 1).all()

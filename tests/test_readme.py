@@ -5,6 +5,7 @@ import doctest
 import json
 import re
 import shlex
+import tomllib
 from contextlib import chdir
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,12 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 from cofactor.cli import main
-from commands import make_rows, read_table, write_table
+from cofactor.datasets import make_tickets
+from commands import read_table
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 FOR_REPORTS = ("cofactor.report", "altair", "jinja2", "vl_convert")
-COLUMNS = ["id", "body", "prediction", "confidence", "topic", "reason"]
+COLUMNS = ["id", "body", "created", "prediction", "confidence", "topic", "reason", "unlike"]
 
 
 def test_examples(tmp_path, monkeypatch):
@@ -36,24 +38,38 @@ def test_the_commands_of_make_are_there():
     assert all(re.search(rf"^{name}:.* ## ", makefile, re.MULTILINE) for name in named)
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md"])
 def test_links_to_files_of_the_repository_resolve(name):
-    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", (ROOT / name).read_text(encoding="utf-8"))
-    inside = [target for target in targets if not target.startswith("http")]
-    assert len(inside) >= 2
+    inside = [target for target in links_of(name) if not target.startswith("http")]
+    assert inside
     assert [target for target in inside if not (ROOT / target).exists()] == []
 
 
-def make_tickets(folder):
-    """Write tickets.csv, half of it labelled, and new.csv, for the commands to run in."""
-    write_table(folder / "tickets.csv", make_rows(120))
-    write_table(folder / "new.csv", [row[:2] for row in make_rows(30, seed=1)], ("id", "body"))
-    return folder
+def links_of(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text)
+
+
+def test_links_of_the_readme_work_outside_the_repository():
+    """The package index shows it, too: every link and the picture have whole addresses."""
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    raw = urls["Source"].replace("github.com", "raw.githubusercontent.com") + "/main/"
+    places = {raw: "", f"{urls['Source']}/blob/main/": "", f"{urls['Documentation']}/": "docs/"}
+    own = []
+    for link in links_of("README.md"):
+        assert link.startswith("https://")
+        for start, folder in places.items():
+            if link.startswith(start):
+                rest = folder + link.removeprefix(start)
+                own.append(re.sub(r"(^docs/.*)\.html$", r"\1.md", rest))
+    assert len(own) >= 12
+    built = {"docs/", "docs/gallery/index.md"}  # made from examples/
+    assert [name for name in own if name not in built and not (ROOT / name).exists()] == []
 
 
 @pytest.fixture(scope="module")
 def tickets(tmp_path_factory):
-    return make_tickets(tmp_path_factory.mktemp("five_minutes"))
+    return tmp_path_factory.mktemp("five_minutes")
 
 
 def commands_of(page):
@@ -77,14 +93,14 @@ def run(folder, arguments):
 
 @pytest.mark.slow
 def test_the_five_commands_run(runs):
-    assert list(runs) == ["check", "fit", "topics", "predict", "report"]
-    for verb in ("check", "fit", "topics", "predict"):
+    assert list(runs) == ["demo", "check", "fit", "topics", "predict", "report"]
+    for verb in ("demo", "check", "fit", "topics", "predict"):
         assert runs[verb].exit_code == 0, runs[verb].stderr
 
 
 def test_they_lead_from_labels_to_predictions(runs, tickets):
     assert "cofactor fit tickets.csv --text body --label team" in runs["check"].stdout
-    assert "rocket" in runs["topics"].stdout
+    assert "hockey" in runs["topics"].stdout
     check_predictions(tickets)
     made = json.loads((tickets / "predictions.csv.manifest.json").read_text())
     assert made["rows"] == 30
@@ -93,16 +109,15 @@ def test_they_lead_from_labels_to_predictions(runs, tickets):
 def check_predictions(folder):
     header, rows = read_table(folder / "predictions.csv")
     assert header == COLUMNS
-    truth = [row[2] for row in make_rows(30, seed=1, every=1)]
-    assert sum(row[2] == name for row, name in zip(rows, truth, strict=True)) >= 27
+    truth = [row["team"] for row in make_tickets(30, seed=1, every=1)]
+    assert sum(row[3] == name for row, name in zip(rows, truth, strict=True)) >= 27
 
 
 @pytest.mark.slow
-def test_the_three_commands_of_the_readme_do_the_same(tmp_path):
-    make_tickets(tmp_path)
+def test_the_commands_of_the_readme_do_the_same(tmp_path):
     done = {words[0]: run(tmp_path, words) for words in commands_of("README.md")}
-    assert list(done) == ["fit", "predict", "report"]
-    assert [done[verb].exit_code for verb in ("fit", "predict")] == [0, 0]
+    assert list(done) == ["demo", "fit", "predict", "report"]
+    assert [done[verb].exit_code for verb in ("demo", "fit", "predict")] == [0, 0, 0]
     check_predictions(tmp_path)
     check_report(done["report"], tmp_path)
 
@@ -124,7 +139,7 @@ def check_report(answered, folder):
 def test_the_commands_beyond_memory_run(tickets):
     done = [run(tickets, words) for words in commands_of("docs/guide/beyond_memory.md")]
     assert [one.exit_code for one in done] == [0, 0, 0], [one.stderr for one in done]
-    assert "rocket" in done[-1].stdout
+    assert "hockey" in done[-1].stdout
 
 
 def test_missing_labels_can_be_filled_in(runs, tickets):
@@ -133,5 +148,5 @@ def test_missing_labels_can_be_filled_in(runs, tickets):
     with open(tickets / "filled.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     known = [row for row in rows if row["team"]]
-    assert len(rows) == 120
+    assert len(rows) == 240
     assert sum(row["team"] == row["prediction"] for row in known) / len(known) > 0.9

@@ -7,7 +7,9 @@ def main() -> None:
     """Run the command. Ctrl-C ends it with code 130, even while modules are being imported."""
     try:
         from cofactor.cli import main as command
+        from cofactor.io import platform
 
+        platform.HERE.prepare_streams(sys.stdin, sys.stdout, sys.stderr)
         command(prog_name="cofactor")
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)

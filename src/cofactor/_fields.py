@@ -3,12 +3,15 @@
 Sizes have names: in ``components = array("r", "m")`` and ``representation = array("n", "r")`` the
 two r must agree. A field whose default is None may be None. ``name`` is what a model folder and
 messages call the field, if that differs from the name of the field.
+
+A `State` is a dataclass of such fields. An array in it may be `Deferred`: it is read from its file
+when it is first asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,11 +54,14 @@ def array(
     """
 
     def check(value: Any, sizes: FieldSizes) -> str | None:
-        if not (isinstance(value, np.ndarray) and value.dtype.kind == kind):
+        if not (isinstance(value, np.ndarray | Deferred) and value.dtype.kind == kind):
             return f"is not an array of {'floats' if kind == 'f' else 'integers'}"
         wanted = _sizes(shape, value.shape, sizes)
         if value.shape != wanted:
             return f"has shape {value.shape} in place of {wanted}"
+        if isinstance(value, Deferred):
+            value.check = check
+            return None
         if finite and not bool((np.isfinite(value) & (value >= low) & (value <= high)).all()):
             limits = "negative" if low == 0 else f"not from {low:g} to {high:g}"
             return f"has an entry that is not finite or {limits}"
@@ -133,7 +139,7 @@ def check_fields(value: Any, sizes: FieldSizes | None = None) -> None:
     sizes = {} if sizes is None else sizes
     declarations = fields(value) if is_dataclass(value) else ()
     for declared in declarations:
-        check, held = declared.metadata.get("check"), getattr(value, declared.name)
+        check, held = declared.metadata.get("check"), vars(value)[declared.name]
         if check is None or (held is None and declared.default is None):
             continue
         if (fault := check(held, sizes)) is not None:
@@ -157,7 +163,25 @@ def saved_fields(kind: type) -> dict[str, str]:
     }
 
 
-# ---- pickles
+# ---- states
+
+
+@dataclass(eq=False)
+class Deferred:
+    """Stands for an array of a state until somebody asks for it.
+
+    ``read`` gets a function that returns what is wrong with an array, or None; it returns the array
+    or raises an error. ``check`` is that of the field.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    read: Callable[[Callable[[Any], str | None]], NDArray[Any]]
+    check: Check | None = None
+
+    def fault(self, found: Any) -> str | None:
+        """Return what is wrong with the array that was read."""
+        return None if self.check is None else self.check(found, {})
 
 
 class Nonzeros(NamedTuple):
@@ -186,11 +210,24 @@ class Nonzeros(NamedTuple):
         return flat.reshape(self.shape)
 
 
-class SmallPickle:
-    """A frozen dataclass whose pickles leave out zeros, and fields that are not pickled.
+class State:
+    """A frozen dataclass that reads deferred arrays at their first use.
 
-    Most entries of factors are zero. Compression would find that, too, but at each pickle's cost.
+    Its pickles leave out zeros, and fields that are not pickled. Most entries of factors are zero.
+    Compression would find that, too, but at each pickle's cost.
     """
+
+    def __getattribute__(self, name: str) -> Any:
+        value = object.__getattribute__(self, name)
+        if type(value) is not Deferred:
+            return value
+        found = value.read(value.fault)
+        object.__setattr__(self, name, found)
+        return found
+
+    def has_read(self, name: str) -> bool:
+        """Return whether a field holds its value, rather than a promise to read it."""
+        return not isinstance(vars(self)[name], Deferred)
 
     def __getstate__(self) -> dict[str, Any]:
         held = {

@@ -1,3 +1,6 @@
-"""The version of the package, and the only place that states it."""
+"""The version of the package, and the only place that states it.
 
-__version__ = "0.1.0"
+Between releases it is that of the next one, with ``.dev0``.
+"""
+
+__version__ = "0.2.0.dev0"

@@ -55,6 +55,9 @@ class _Callback:
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Do nothing when an iteration begins."""
 
+    def on_texts_encoded(self, done: int, total: int) -> None:
+        """Do nothing when an encoder has encoded some texts, before a topic model is fitted."""
+
 
 class StopOnEvent(_Callback):
     """End a fit as Ctrl-C does, but in any thread: when an event is set.
@@ -84,10 +87,21 @@ class ReportIterations(_Callback):
     ----------
     report : callable
         Takes the number.
+    encoded : callable, optional
+        Takes the numbers of texts that an encoder has encoded, and of all texts.
     """
 
-    def __init__(self, report: Callable[[int], object]) -> None:
+    def __init__(
+        self,
+        report: Callable[[int], object],
+        encoded: Callable[[int, int], object] = lambda done, total: None,
+    ) -> None:
         self.report = report
+        self.encoded = encoded
+
+    def on_texts_encoded(self, done: int, total: int) -> None:
+        """Report the number of encoded texts."""
+        self.encoded(done, total)
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Report the number of the finished iteration."""
@@ -97,6 +111,8 @@ class ReportIterations(_Callback):
 
 class ProgressBar(_Callback):
     """A progress bar on standard error with the objective of the last iteration.
+
+    While the encoder of a topic model runs, it shows the number of encoded texts.
 
     Examples
     --------
@@ -109,28 +125,38 @@ class ProgressBar(_Callback):
         """Forget the bar of an earlier fit."""
         self._bar: Any = None
 
-    def _open(self, context: Any) -> None:
+    def _open(self, name: str, total: int | None) -> None:
         from rich import progress as bars
         from rich.console import Console
 
         columns = bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn()
-        objective = bars.TextColumn("objective {task.fields[objective]}")
-        name = bars.TextColumn("{task.description}")
-        self._bar = bars.Progress(name, *columns, objective, console=Console(stderr=True))
+        described = bars.TextColumn("{task.description}")
+        last = bars.TextColumn("{task.fields[last]}")
+        self._bar = bars.Progress(described, *columns, last, console=Console(stderr=True))
         self._bar.start()
-        total = context.parent.max_subtasks if context.parent is not None else None
-        self._task = self._bar.add_task("fit", total=total, objective="…")
+        self._task = self._bar.add_task(name, total=total, last="")
+
+    def on_texts_encoded(self, done: int, total: int) -> None:
+        """Show the number of encoded texts."""
+        if getattr(self, "_bar", None) is None:
+            self._open("encode", total)
+        self._bar.update(self._task, completed=done)
+        if done == total:
+            self._close()
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Advance the bar."""
         if not _is_iteration(context):
             return
         if getattr(self, "_bar", None) is None:
-            self._open(context)
-        self._bar.update(self._task, advance=1, objective=f"{context.objective:.6g}")
+            self._open("fit", None if context.parent is None else context.parent.max_subtasks)
+        self._bar.update(self._task, advance=1, last=f"objective {context.objective:.6g}")
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """Close the bar."""
+        self._close()
+
+    def _close(self) -> None:
         if getattr(self, "_bar", None) is not None:
             self._bar.stop()
             self._bar = None

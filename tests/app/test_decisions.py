@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cofactor
-from cofactor.app.decisions import DecisionLog, Reviewed
+from cofactor.app.decisions import DecisionLog, LogLostError, Reviewed
 from cofactor.io.errors import InputError
 
 
@@ -28,7 +28,11 @@ def replay(path, classes=()):
 
 
 def labels_of(reviewed):
-    return {document: review.labels for document, review in reviewed.reviews.items()}
+    return {document: reviewed.labels_of(document) for document in reviewed.reviews}
+
+
+def classes_of(reviewed):
+    return [*reviewed.classes.names.values()]
 
 
 @pytest.fixture
@@ -54,7 +58,7 @@ def test_the_last_decision_wins_and_undo_is_a_line(path):
     log.add("undo", "me", undoes=second.number)
     log.add("undo", "me", undoes=second.number)  # twice is once
     assert labels_of(replay(path)) == {"d": ("first",)}
-    assert replay(path).classes == ["first"]
+    assert classes_of(replay(path)) == ["first"]
     log.add("undo", "me", undoes=0)
     assert labels_of(replay(path)) == {}
     assert path.read_bytes().count(b"\n") == 5
@@ -76,7 +80,7 @@ def test_renamed_classes_carry_their_labels(path):
     merge = log.add("rename class", "me", old="given", new="c")[-1]
     label(log, "d2", "given")  # the name is free again
     state = replay(path, ["given", "b"])
-    assert state.classes == ["c", "b", "given"]
+    assert classes_of(state) == ["b", "c", "given"]
     assert labels_of(state) == {"d1": ("c", "b"), "d2": ("given",)}
     assert (state.current_name("given"), state.current_name("b")) == ("c", "b")
     log.add("undo", "me", undoes=merge.number)
@@ -127,7 +131,7 @@ def test_lines_of_the_wrong_form_count_for_nothing(path, content):
     for kind in ("label", "class", "rename class", "undo", "of a later version"):
         log.add(kind, "me", **content)
     state = replay(path)
-    assert (labels_of(state), state.classes, state.undone) == ({}, [], set())
+    assert (labels_of(state), classes_of(state), state.undone) == ({}, [], set())
 
 
 def test_two_logs_see_each_other(path):
@@ -189,3 +193,121 @@ def test_killed_writers_lose_nothing_that_they_acknowledged(path, tmp_path):
     numbers = [d.number for d in DecisionLog(path).read()]
     assert len(numbers) >= len(whole) - 6  # at most one torn line for each that was killed
     assert all(json.loads(whole[n])["kind"] == "label" for n in numbers)
+
+
+# ---- identities of classes
+
+
+def test_labels_and_predictions_follow_a_class_through_its_names(path):
+    log = DecisionLog(path)
+    log.add("class", "me", name="a")
+    guess = {"prediction": "a", "reason": "random check"}
+    log.add("label", "me", document="d1", labels=["a"], **guess)  # a line of an earlier version
+    log.add("rename class", "me", old="a", new="b")
+    log.add("label", "me", document="d2", labels=["a"], ids=["a"], predicted=["a"], **guess)
+    state = replay(path)
+    assert labels_of(state) == {"d1": ("b",), "d2": ("b",)}  # d2 was decided before it heard
+    assert [state.classes.shown(one.predicted) for one in state.history] == [("b",), ("b",)]
+    log.add("class", "me", name="a")  # another class of that name
+    log.add("label", "me", document="d3", labels=["a"], **guess)
+    state = replay(path)
+    assert labels_of(state)["d3"] == ("a",)
+    assert labels_of(state)["d2"] == ("b",)
+    assert state.classes.shown(state.history[-1].predicted) == ("a",)
+
+
+def test_a_deleted_class_comes_back_with_a_label(path):
+    log = DecisionLog(path)
+    log.add("class", "me", name="a")
+    log.add("delete class", "me", name="a", id="a")
+    assert classes_of(replay(path)) == []
+    log.add("label", "you", document="d", labels=["a"], ids=["a"])  # decided before it heard
+    assert labels_of(replay(path)) == {"d": ("a",)}
+    assert classes_of(replay(path)) == ["a"]
+
+
+def test_one_line_labels_many_documents(path):
+    log = DecisionLog(path)
+    line = log.add("label", "me", documents=["d1", "d2"], labels=["a"])[-1]
+    assert labels_of(replay(path)) == {"d1": ("a",), "d2": ("a",)}
+    log.add("undo", "me", undoes=line.number)
+    assert labels_of(replay(path)) == {}
+
+
+# ---- a log that is not whole
+
+
+def test_short_writes_are_completed(path, monkeypatch):
+    log, write = DecisionLog(path), os.write
+    monkeypatch.setattr("os.write", lambda file, data: write(file, data[:7]))
+    label(log, "d1", "a")
+    monkeypatch.undo()
+    assert labels_of(replay(path)) == {"d1": ("a",)}
+
+
+@pytest.mark.parametrize("written", [0, 7, -1])
+def test_a_line_that_was_not_written_whole_is_never_read(path, monkeypatch, written):
+    log, write = DecisionLog(path), os.write
+    label(log, "d1", "a")
+    before = path.read_bytes()
+
+    def full(file, data):
+        if len(data) > 10 and data[:written]:
+            return write(file, data[:written])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.write", full)
+    with pytest.raises(OSError, match="No space"):
+        label(log, "d2", "b")
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    label(log, "d3", "c")
+    assert list(labels_of(replay(path))) == ["d1", "d3"]
+
+
+def test_a_log_that_is_no_file_is_refused_at_once(path):
+    os.mkfifo(path)
+    with pytest.raises(InputError, match="not a regular file"):
+        DecisionLog(path).read()
+    with pytest.raises(InputError, match="not a regular file"):
+        label(DecisionLog(path), "d", "a")
+
+
+@pytest.mark.parametrize("damage", ["deleted", "emptied", "cut", "replaced"])
+def test_a_lost_log_is_noticed_and_restored(path, damage):
+    log = DecisionLog(path)
+    written = [label(log, f"d{i}", "a") for i in range(4)]
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    {
+        "deleted": path.unlink,
+        "emptied": lambda: path.write_bytes(b""),
+        "cut": lambda: path.write_bytes(b"".join(lines[:2])),
+        "replaced": lambda: path.write_bytes(b"x\n" * 2000),
+    }[damage]()
+    for use in (log.read, lambda: label(log, "d9", "a")):
+        with pytest.raises(LogLostError, match="4 lines"):
+            use()
+    if damage == "cut":  # another process goes on in the meantime
+        other = DecisionLog(path)
+        fifth = label(other, "new", "b")
+        other.add("undo", "you", undoes=0)
+        other.add("undo", "you", undoes=fifth.number)
+    log.restore(log.lines)
+    assert path.read_bytes().startswith(whole)
+    kept = {f"d{i}" for i in range(4)} - ({"d0"} if damage == "cut" else set())
+    assert labels_of(replay(path)).keys() == kept
+    assert log.read()[0] == written[0]
+    label(log, "d5", "a")
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_many_undos_are_read_in_one_pass(path):
+    lines = []
+    for i in range(3000):
+        lines.append({"kind": "label", "by": "me", "at": "", "document": f"d{i}", "labels": ["a"]})
+        lines.append({"kind": "undo", "by": "me", "at": "", "undoes": 2 * i})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    start = time.process_time()
+    assert labels_of(replay(path)) == {}
+    assert time.process_time() - start < 2

@@ -25,10 +25,14 @@ def start(table):
     process = start_app(table)
     found = filter(None, (re.search(r"//(\S+):(\d+)/\?token=(\S+)", one) for one in process.stderr))
     host, port, token = next(found).groups()
+    opened = http.client.HTTPConnection(host, int(port), timeout=30)
+    opened.request("GET", f"/?token={token}", headers={"Connection": "close"})
+    cookie = opened.getresponse().headers["set-cookie"].partition(";")[0]
+    opened.close()
     headers = {
-        "Cookie": f"cofactor-{port}={token}",
+        "Cookie": cookie,
         "Origin": f"http://{host}:{port}",
-        "X-Cofactor": "1",
+        "X-Cofactor": token,
         "Content-Type": "application/json",
         "Connection": "close",
     }

@@ -1,33 +1,146 @@
-"""Progress: random checks, intervals, when to stop, and other methods."""
+"""Progress: the accuracy in fair numbers only, classes that are confused, when to stop."""
 
 import numpy as np
 import pytest
 
-from app_corpus import TRUTH
-from cofactor.app.progress import accuracy_curve, calibration, moved_predictions
+from app_corpus import TRUTH, answer, make_classes
+from cofactor.app.estimate import MIN_CHECKS, moved_predictions
+from cofactor.app.page_data import accuracy
+from cofactor.app.progress import calibration, confused_classes, scores_by_class
+from cofactor.text.labelling.suggestions import RANDOM
+
+NAMES = ["space", "sport", "food"]
 
 
-def test_progress_counts_random_checks_only(page):
-    page.begin(every=3)
-    page.make_classes()
-    for _ in range(20):
-        page.session.refitter.wait(30)
-        place = page.read("next", tab="t")["document"]["document"]
-        page.change("label", tab="t", document=place, labels=[TRUTH[place]])
-    decisions = [d.content for d in page.session.reviewed.counted() if d.kind == "label"]
-    checks = [d for d in decisions if d["reason"] == "random check" and d["prediction"]]
-    right = [d["prediction"] == d["labels"][0] for d in checks]
-    shown = page.read("progress")
-    assert len(shown["accuracy"]) == len(checks) >= 3
-    assert shown["accuracy"][-1]["accuracy"] == pytest.approx(np.mean(right))
-    assert shown["accuracy"][-1]["labels"] == 20
-    assert sum(row["checks"] for row in shown["calibration"]) == len(checks)
+def label_as(session, monkeypatch, places, reason, truth=TRUTH):
+    """Label documents as if the queue had shown them for a reason."""
+    said = type(session).said
+    monkeypatch.setattr(
+        type(session), "said", lambda self, place, by: said(self, place, by) | {"reason": reason}
+    )
+    for place in places:
+        session.decide("label", "me", place, labels=[truth[place]])
+    monkeypatch.undo()
 
 
-def test_intervals_and_windows():
-    checks = [{"labels": i, "right": i > 50, "confidence": 0.6} for i in range(1, 101)]
-    last = accuracy_curve(checks)[-1]
-    assert (last["accuracy"], last["checks"], last["labels"]) == (1.0, 50, 100)
+def refit(session):
+    session.refitter.request()
+    assert session.refitter.wait(60)
+    assert session.refitter.trouble is None
+
+
+def test_close_calls_do_not_count(start, monkeypatch):
+    """The labels of chosen texts are wrong on purpose; those of random texts are right."""
+    session = start(every=1000)
+    make_classes(session)
+    wrong = [NAMES[(NAMES.index(name) + 1) % 3] for name in TRUTH]
+    label_as(session, monkeypatch, range(30), RANDOM)
+    label_as(session, monkeypatch, range(30, 40), "close call", wrong)
+    refit(session)
+    found = accuracy(session)
+    assert (found["n"], found["source"]) == (30, "random checks")
+    assert found["value"] > 0.8
+    assert found["low"] < found["value"] <= found["high"]
+
+
+def test_few_checks_say_nothing(start, monkeypatch):
+    session = start(every=1000)
+    make_classes(session)
+    label_as(session, monkeypatch, range(MIN_CHECKS - 1), RANDOM)
+    label_as(session, monkeypatch, range(30, 50), "close call")
+    refit(session)
+    assert accuracy(session) is None
+    label_as(session, monkeypatch, [50], RANDOM)
+    refit(session)
+    assert accuracy(session)["n"] == MIN_CHECKS
+
+
+def test_the_score_of_the_fit_is_fair_if_no_label_was_chosen(start, monkeypatch):
+    given = [(TRUTH[i],) if i < 40 else () for i in range(60)]
+    session = start(given, every=1000)
+    refit(session)
+    expected = session.now.model.expected_score_
+    found = accuracy(session)
+    assert (found["value"], found["n"]) == (expected.value, round(expected.n_samples))
+    label_as(session, monkeypatch, [50], RANDOM)
+    assert accuracy(session)["source"] == "labels of the table"
+    label_as(session, monkeypatch, [51], "close call")
+    assert accuracy(session) is None
+
+
+def test_the_accuracy_is_that_of_the_current_model(start, monkeypatch):
+    """Predictions at the time of a check do not count: the model had no label then."""
+    session = start(every=1000)
+    make_classes(session)
+    label_as(session, monkeypatch, range(45), RANDOM)  # no fit: nothing was predicted
+    assert all(one.predicted is None for one in session.reviewed.history)
+    refit(session)
+    assert accuracy(session)["value"] > 0.8
+
+
+def test_a_label_does_not_judge_itself(start, monkeypatch):
+    """Labels that no text can tell are guessed no better than by chance."""
+    session = start(every=1000)
+    make_classes(session)
+    truth = np.random.default_rng(1).permutation(TRUTH).tolist()
+    label_as(session, monkeypatch, range(60), RANDOM, truth)
+    refit(session)
+    assert accuracy(session)["low"] < 1 / 3 < accuracy(session)["high"]
+
+
+def test_a_renamed_class_keeps_its_checks(start, monkeypatch):
+    session = start(every=1000)
+    make_classes(session)
+    label_as(session, monkeypatch, range(40), RANDOM)
+    refit(session)
+    before = accuracy(session)
+    session.rename_class("me", "food", "cooking")
+    assert accuracy(session) == before
+    assert session.refitter.wait(60)
+    assert accuracy(session) == before
+
+
+def test_checks_of_no_class_and_of_a_class_of_their_own_are_wrong(start, monkeypatch):
+    session = start(every=1000)
+    make_classes(session)
+    session.make_class("me", "other")
+    label_as(session, monkeypatch, range(38), RANDOM)
+    label_as(session, monkeypatch, [38], RANDOM, ["other"] * 60)
+    said = type(session).said
+    monkeypatch.setattr(
+        type(session), "said", lambda self, place, by: said(self, place, by) | {"reason": RANDOM}
+    )
+    session.decide("label", "me", 39, labels=[])
+    refit(session)
+    found = accuracy(session)
+    assert found["n"] == 40
+    assert found["value"] <= 38 / 40
+
+
+def test_several_labels_count_later_checks(start):
+    session = start(several=True, every=5)
+    make_classes(session)
+    answer(session, 40)
+    assert all(check.predicted is not None for check in session.checks)
+    numbers = {check.document: check for check in session.checks}
+    assert 2 <= len(numbers) <= 6  # one in five of the later half
+
+
+def test_scores_by_class_and_confused_classes():
+    judged = [
+        {"truth": ("a",), "predicted": ("a",), "right": True},
+        {"truth": ("a",), "predicted": ("b",), "right": False},
+        {"truth": ("b",), "predicted": ("b",), "right": True},
+        {"truth": (), "predicted": ("b",), "right": False},
+    ]
+    a, b = scores_by_class(judged)
+    assert (a["recall"], a["precision"], a["checks"]) == (0.5, 1.0, 2)
+    assert (b["recall"], b["precision"], b["predicted"]) == (1.0, 1 / 3, 3)
+    assert confused_classes(judged)[0] == {"truth": "a", "predicted": "b", "checks": 1}
+
+
+def test_calibration():
+    checks = [{"right": i > 50, "confidence": 0.6} for i in range(1, 101)]
     assert calibration(checks) == [
         {"low": 0.5, "high": 0.7, "checks": 100, "confidence": pytest.approx(0.6), "right": 0.5}
     ]

@@ -1,10 +1,14 @@
 """The routes: what the page reads and changes; the server."""
 
 import socket
+import threading
+import time
+from contextlib import nullcontext
 
 import pytest
 
 from app_corpus import TEXTS, TRUTH
+from cofactor.app import routes
 from cofactor.app.routes import is_loopback, open_socket
 from cofactor.io.errors import InputError
 
@@ -90,3 +94,62 @@ def test_answers_are_sent_at_once():
     """asyncio turns Nagle's algorithm, which costs 40 ms, off for sockets of this protocol only."""
     with open_socket("127.0.0.1", 0) as one:
         assert one.proto == socket.IPPROTO_TCP
+
+
+@pytest.fixture
+def served(start, monkeypatch):
+    """A server in a thread: its host with port, and the address with the token."""
+    addresses, servers = [], []
+
+    class Server(routes._Server):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            servers.append(self)
+
+        def capture_signals(self):
+            return nullcontext()
+
+    monkeypatch.setattr(routes, "_Server", Server)
+    with open_socket("127.0.0.1", 0) as listening:
+        arguments = (start(), listening, "127.0.0.1", addresses.append)
+        thread = threading.Thread(target=routes.serve, args=arguments)
+        thread.start()
+        while not addresses:
+            time.sleep(0.01)
+        yield listening.getsockname(), addresses[0].rpartition("=")[2]
+        servers[0].should_exit = True
+        thread.join()
+
+
+def read_until(client, end):
+    found = b""
+    while end not in found and (part := client.recv(65536)):
+        found += part
+    return found.decode()
+
+
+def test_half_open_connections_are_closed(monkeypatch, served):
+    """A client that never ends its request, at once or after an answer, is not waited for."""
+    monkeypatch.setattr(routes, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr("cofactor.app.security.BODY_SECONDS", 0.3)
+    place, token = served
+    host = f"{place[0]}:{place[1]}"
+    whole = f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    for sent in (b"", b"GET / HT", whole + b"GET / HT", whole + whole + b"GET"):
+        with socket.create_connection(place, timeout=20) as client:
+            client.sendall(sent)
+            read_until(client, b"never")  # until the server closes
+    with socket.create_connection(place, timeout=20) as client:
+        client.sendall(f"GET /?token={token} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        answer = read_until(client, b"</html>")
+        head = [
+            "POST /api/refit HTTP/1.1",
+            f"Host: {host}",
+            f"Cookie: {answer.partition('set-cookie: ')[2].partition(';')[0]}",
+            f"X-Cofactor: {token}",
+            f"Origin: http://{host}",
+            "Content-Type: application/json",
+            "Content-Length: 9",
+        ]
+        client.sendall("\r\n".join([*head, "", "{"]).encode())
+        assert read_until(client, b"in time").startswith("HTTP/1.1 408")

@@ -1,12 +1,15 @@
 """The texts of a table: their labels, and the queue in which they are labelled."""
 
+from datetime import UTC, datetime
+
 from app_corpus import TEXTS, TRUTH, answer, make_classes
+from cofactor.app.text_queue import HOLD, free_texts
 
 
 def test_the_table_has_labels_of_its_own(start):
     given = [(TRUTH[i],) if i < 6 else () for i in range(60)]
     session = start(given)
-    assert session.reviewed.classes == ["food", "space", "sport"]
+    assert session.class_names == ["food", "space", "sport"]
     assert session.table.label_of(0, session.reviewed) == (("space",), "table")
     assert not {row.document for row in session.now.queue} & set(range(6))
     session.decide("label", "me", 0, labels=[])  # none of these
@@ -23,6 +26,7 @@ def test_the_table_has_labels_of_its_own(start):
         "skipped": 1,
         "flagged": 0,
         "elsewhere": 0,
+        "open": 54,
         "classes": {"food": 2, "cosmos": 1, "sport": 2},
     }
 
@@ -49,3 +53,37 @@ def test_two_tabs_get_different_documents(start):
     session = start()
     assert len({session.next(tab) for tab in ("a", "b", "c")}) == 3
     assert session.next("a") == session.next("a")
+
+
+def test_many_tabs_and_processes_never_wait_and_never_share_a_text(start):
+    one, other = start(every=100), start(every=100)
+    shown = [[one, other][i % 2].next(f"tab {i}") for i in range(60)]
+    assert sorted(shown) == list(range(60))  # the queue has only 40
+    assert one.next("one more") is None
+    is_free = free_texts(one.table, one.reviewed, "one more", datetime.now(UTC) + HOLD)
+    assert all(map(is_free, range(60)))  # some minutes later they are free again
+    one.make_class("tab 0", "a")
+    one.decide("label", "tab 0", shown[0], labels=["a"])
+    assert other.next("one more") is None  # what is labelled does not come again
+    other.hear()
+    assert other.next("tab 1") == shown[1]
+
+
+def test_a_text_that_was_chosen_by_hand_is_no_random_check(start):
+    session = start(every=100)
+    session.make_class("me", "a")
+    check = next(row.document for row in session.now.queue if row.reason == "random check")
+    decision = session.decide("label", "me", check, labels=["a"])
+    assert decision.content["reason"] == "chosen by hand"
+
+
+def test_a_text_keeps_its_reason_after_an_undo(start):
+    session = start(every=100)
+    session.make_class("me", "a")
+    for _ in range(5):
+        place = session.next("me")
+        last = session.decide("label", "me", place, labels=["a"])
+    assert last.content["reason"] == "random check"
+    session.undo("me")
+    assert session.next("me") == place
+    assert session.decide("label", "me", place, labels=["a"]).content["reason"] == "random check"

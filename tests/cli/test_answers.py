@@ -1,11 +1,13 @@
 """predict --all-classes --topics --top --abstain --keep: cells against the model's own numbers."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cofactor import load_model
+from cofactor.io.models import read_facts
 from commands import WORDS, answer, cofactor, make_rows, read_table, write_table
 
 
@@ -111,7 +113,12 @@ def tags(tmp_path_factory):
 def test_no_row_of_several_labels_is_empty(tags, tmp_path):
     """Every row has a label; where none reaches its threshold, the nearest one, marked."""
     loaded = load_model(tags / "model")
-    done = cofactor("predict", tags / "model", tags / "new.csv", "-o", tmp_path / "out.csv")
+    head = loaded.estimator_.pooled_head
+    high = replace(head, thresholds=head.thresholds + np.ptp(loaded.document_scores_) / 2)
+    loaded.estimator_.amend(head=high)  # so that some rows have no label
+    notes = read_facts(tags / "model")["notes"]
+    loaded.save(tmp_path / "model", notes=notes)
+    done = cofactor("predict", tmp_path / "model", tags / "new.csv", "-o", tmp_path / "out.csv")
     header, cells = read_table(tmp_path / "out.csv")
     rows = [dict(zip(header, row, strict=True)) for row in cells]
     texts = [row["body"] for row in rows]
@@ -142,7 +149,7 @@ def test_abstaining_from_labels(tags, tmp_path):
 
 def test_kept_columns_and_names(home, model, tmp_path):
     rows = predicted(model, home / "new.csv", "--keep", "id", out=tmp_path / "a.csv")
-    assert [*rows[0]] == ["row", "id", "prediction", "confidence", "topic", "reason"]
+    assert [*rows[0]] == ["row", "id", "prediction", "confidence", "topic", "reason", "unlike"]
     assert [row["row"] for row in rows] == [str(i + 2) for i in range(30)]
     rows = predicted(
         model, home / "new.csv", "--id", "id", "--keep", "body", out=tmp_path / "b.csv"
@@ -184,6 +191,7 @@ def test_new_columns_never_collide(model, tmp_path):
         "confidence",
         "topic",
         "reason_2",
+        "unlike",
         "choice_1_2",
         "choice_1_probability",
     ]

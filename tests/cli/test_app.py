@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import os
 import socket
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -47,7 +48,7 @@ def test_a_model_is_made_and_continued(table, sessions):
     assert "Stopped. The model is in posts-model." in said  # nothing was decided
     first = sessions[0]
     assert first.folder.name == "posts-model"
-    assert first.reviewed.classes == ["food", "space", "sport"]
+    assert first.class_names == ["food", "space", "sport"]
     assert first.table.label_column == "team"
     manifest = json.loads((table.parent / "posts-model" / "manifest.json").read_text("utf-8"))
     assert manifest["notes"]["input"]["path"] == "../posts.csv"
@@ -81,19 +82,41 @@ def test_the_token_is_not_on_the_command_line_of_the_browser(table, sessions, mo
         assert not door.exists()
 
 
+def test_doors_of_killed_runs_are_removed(table, sessions, monkeypatch):
+    old, new, other = (
+        table.parent / f"posts-model-open-{name}.html" for name in ("aaaaaaaa", "bbbbbbbb", "notes")
+    )
+    for path in (old, new, other):
+        path.write_text("x")
+        if path != new:
+            os.utime(path, (0, 0))
+    monkeypatch.setattr("webbrowser.open", lambda address: True)
+    cofactor("app", table, "--text", "body", "-k", "3", "--port", "0")
+    assert [path.exists() for path in (old, new, other)] == [False, True, True]
+
+
 def test_a_table_without_labels_gets_a_column(table, sessions):
     run(table, "--text", "body", "--label", "subject", "--model", "m", "-k", "3")
     assert sessions[0].table.label_column == "subject"
-    assert sessions[0].reviewed.classes == []
+    assert sessions[0].class_names == []
     run(table, "--text", "body", "--model", "m2", "-k", "3", "--several")
     assert (sessions[1].table.label_column, sessions[1].table.several) == ("label", True)
+
+
+def test_classes_and_people_are_named_at_the_start(table, sessions):
+    options = ["--classes", "billing,sport: goals and leagues", "--annotator", "Ada"]
+    run(table, "--text", "body", "--model", "m", "-k", "3", *options, "--overlap", "0.1")
+    assert sessions[0].class_names == ["billing", "sport"]
+    assert (sessions[0].annotator, sessions[0].overlap) == ("Ada", 0.1)
+    run(table, "--text", "body", "--model", "m", "-k", "3", *options)
+    assert sessions[1].class_names == ["billing", "sport"]
 
 
 def test_numbers_are_classes_here(tmp_path, sessions):
     rows = [[i, body, str(int(i) % 3)] for i, body, _ in make_rows(30)]
     table = write_table(tmp_path / "stars.csv", rows)
     run(table, "--text", "body", "--label", "team", "-k", "3", "--model", tmp_path / "m")
-    assert sessions[0].reviewed.classes == ["0", "1", "2"]
+    assert sessions[0].class_names == ["0", "1", "2"]
     assert list(sessions[0].now.model.target_names_) == ["0", "1", "2"]
 
 
@@ -104,6 +127,8 @@ def test_numbers_are_classes_here(tmp_path, sessions):
         (["--model", "other"], "holds no model"),
         (["--host", "0.0.0.0"], "name one of them"),
         (["--text", "bodi"], "body"),
+        (["--overlap", "0.1"], "needs --annotator"),
+        (["--annotator", "  "], "must be a name"),
     ],
 )
 def test_bad_options_are_refused(table, sessions, options, sentence):

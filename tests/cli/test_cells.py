@@ -81,11 +81,11 @@ def test_predictions_as_a_table(folder, tmp_path):
     )
     assert "genes of the model are not in the file" in done.stderr
     header, rows = read_table(tmp_path / "out.csv")
-    assert header[:4] == ["cell", "prediction", "confidence", "topic"]
+    assert header[:5] == ["cell", "prediction", "confidence", "topic", "unlike"]
     truth = anndata.read_h5ad(folder / "new.h5ad").obs["truth"].astype(str).tolist()
     assert np.mean([row[1] == name for row, name in zip(rows, truth, strict=True)]) > 0.9
     for row in rows:
-        P, S = np.array(row[4:8], float), np.array(row[8:], float)
+        P, S = np.array(row[5:9], float), np.array(row[9:], float)
         assert P.sum() == pytest.approx(1, abs=1e-3)
         assert float(row[2]) == P.max()
         assert int(row[3]) == S.argmax()
@@ -113,6 +113,7 @@ def test_a_copy_abstains_and_says_what_it_holds(folder, tmp_path):
     assert facts["added"] == [
         "obs/ssnmf",
         "obs/ssnmf_confidence",
+        "obs/ssnmf_unlike",
         "obsm/X_ssnmf",
         "varm/ssnmf",
         "uns/ssnmf",

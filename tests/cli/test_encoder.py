@@ -1,5 +1,7 @@
 """--encoder: models fitted with a static encoder, from the command line."""
 
+import re
+
 import pytest
 
 from cofactor import load_model
@@ -64,6 +66,24 @@ def test_update_refuses_models_with_an_encoder(fitted, home, tmp_path):
     assert "--encoder cannot be used with update" in done.stderr
 
 
+def test_vectors_are_kept_in_a_cache(home, static, tmp_path):
+    table, cache = home / "posts.csv", tmp_path / "cache"
+    given = ("--text", "body", "--label", "team", "-k", 6, "--encoder", static)
+    plain = answer("fit", table, *given, "-o", tmp_path / "a")
+    kept = answer("fit", table, *given, "--encoder-cache", cache, "-o", tmp_path / "b")
+    assert kept["fingerprint"] == plain["fingerprint"]
+    files = {path: path.stat().st_mtime_ns for path in cache.glob("*/*.npz")}
+    assert files
+    assert load_model(tmp_path / "b").encoder == static
+    for command in (("predict",), ("suggest", "-n", 3), ("refit", "-o", tmp_path / "c")):
+        cofactor(command[0], tmp_path / "b", table, *command[1:], "--encoder-cache", cache)
+    assert {path: path.stat().st_mtime_ns for path in files} == files
+    next(iter(files)).write_bytes(b"damaged")
+    done = cofactor("predict", tmp_path / "b", table, "--encoder-cache", cache, code=2)
+    assert "The encoder cache" in done.stderr
+    assert "delete its folder" in done.stderr
+
+
 # ---- classes by their names
 
 
@@ -80,6 +100,28 @@ def test_classes_by_their_names(home, static, tmp_path, way):
     assert found.tolist() == ["goal", "recipe", "rocket"]
 
 
+def test_fit_says_how_the_start_went(home, tmp_path):
+    fit = ("fit", home / "posts.csv", "--text", "body", "-k", 6, "-o", tmp_path / "model")
+    told = cofactor(*fit, "--classes", "goal,recipe,rocket").stderr
+    assert "3 classes learned from their names" in told
+    assert re.search(
+        r"Names gave \d+ of 90 documents a first label; words and names agree on", told
+    )
+    assert "Next: cofactor suggest" in told
+    cofactor("suggest", tmp_path / "model", home / "posts.csv", "-n", 3)
+    cofactor("refit", tmp_path / "model", home / "posts.csv", "-o", tmp_path / "again")
+    found = answer(*fit, "--classes", "goal,recipe,rocket")["class_starts"]
+    assert [row["label"] for row in found] == ["goal", "recipe", "rocket"]
+
+
+def test_labels_and_names_together(home, tmp_path):
+    fit = ("fit", home / "posts.csv", "--text", "body", "-k", 6, "-o", tmp_path / "model")
+    names = ",".join(f"{name}: {' '.join(words[:3])}" for name, words in WORDS.items())
+    found = answer(*fit, "--label", "team", "--classes", names)
+    assert sorted(found["classes"]) == sorted(WORDS)
+    assert found["input"]["labelled"] > 0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -87,8 +129,12 @@ def test_classes_by_their_names(home, static, tmp_path, way):
         (["--classes", "goal,goal"], "names 'goal' twice"),
         (["--classes", "goal,:x"], "has a class without a name"),
         (["--classes", "goal,!!"], "'!!' has no words"),
-        (["--classes", "a,b", "--seed-words", "a=goal"], "--classes and --seed-words exclude"),
-        (["--classes", "a,b", "--task", "numbers"], "--classes and --task numbers exclude"),
+        (["--classes", "goal,Goal"], "--classes names 'Goal' twice"),
+        (["--classes", "goal,qqq"], "--classes 'qqq' has no word of the texts: 'qqq'"),
+        (
+            ["--classes", "a,b", "--task", "numbers"],
+            "--classes names classes, but --task 'numbers'",
+        ),
     ],
 )
 def test_bad_classes_are_one_sentence(home, tmp_path, options, message):

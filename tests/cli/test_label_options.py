@@ -31,7 +31,7 @@ def test_check_proposes_merges_that_fit_takes(messy, tmp_path):
     assert found["suggested_topics"] == 12  # for four classes
     done = cofactor("fit", messy, *TEXT, "-k", 3, "--iterations", 3, "-o", tmp_path / "n")
     assert "Probably one class each: 'Space' (1) and 'space' (29)" in said(done)
-    assert "-k 3 is less than the 7 classes, so several classes share a topic; -k 7" in said(done)
+    assert "-k 3 is less than the 7 classes, so several classes share a topic; -k 21" in said(done)
     words = found["next"].replace("-o model", f"-o {tmp_path / 'm'}").split()[1:]
     merged = answer(*words, "--min-labels", 5, "--iterations", 3)
     assert merged["classes"] == sorted(WORDS)

@@ -94,10 +94,11 @@ def test_several_numbers(home, tmp_path):
     assert (found["classes"], found["input"]["task"]) == (["a", "b"], "numbers")
     cofactor("predict", home / "numbers", home / "posts.csv", "-o", tmp_path / "out.csv")
     header, rows = read_table(tmp_path / "out.csv")
-    assert header[-5:] == ["prediction_a", "prediction_b", "confidence", "topic", "reason"]
+    of_each = [f"{column}_{name}" for name in "ab" for column in ("prediction", "low", "high")]
+    assert header[-8:] == [*of_each, "topic", "reason"]
     said = load_model(home / "numbers").predict([row[1] for row in rows])
     written = np.array(
-        [row[7:9] for row in rows], dtype=float
+        [row[7:11:3] for row in rows], dtype=float
     )  # with the digits that mean something
     assert np.allclose(written, said, rtol=0, atol=5e-4)
     done = cofactor("explain", home / "numbers", "rocket moon orbit")
@@ -191,7 +192,7 @@ def test_seed_words_are_enough_for_classes(home, tmp_path):
     right = [list(WORDS)[i % 3] == row[header.index("prediction")] for i, row in enumerate(rows)]
     assert np.mean(right) > 0.8
     refused = cofactor("fit", home / "posts.csv", *options[:4], "-o", tmp_path / "n", code=2)
-    assert "or give --seed-words for each class" in refused.stderr
+    assert "or name the classes with --classes" in refused.stderr
 
 
 @pytest.mark.slow

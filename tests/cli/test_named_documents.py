@@ -78,7 +78,7 @@ def test_reports_use_the_names(named, tmp_path):
     cofactor("report", named / "model", "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
     assert '"number":"id"' in page  # the head of the column, which the page's script makes
-    assert '<span class="muted">id T-' in page  # typical documents
+    assert '<span class="muted" dir="ltr">id T-' in page  # typical documents
     assert "T-17" in page
     assert "Rows are those of the table" not in page
     assert "Shares of the documents in each quarter" in page  # by the dates of the fit

@@ -12,17 +12,18 @@ from cofactor.io.models import read_facts
 from commands import WORDS, answer, cofactor, make_rows, read_table, write_table
 
 
-def test_predict_adds_three_columns(home, model, tmp_path):
+def test_predict_adds_columns(home, model, tmp_path):
     cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv")
     header, rows = read_table(tmp_path / "out.csv")
     _, new = read_table(home / "new.csv")
-    assert header == ["id", "body", "prediction", "confidence", "topic", "reason"]
+    assert header == ["id", "body", "prediction", "confidence", "topic", "reason", "unlike"]
     assert [row[:2] for row in rows] == new
     said = load_model(model).documents([row[1] for row in new])
     assert [row[2] for row in rows] == said.column("prediction")
     assert [float(row[3]) for row in rows] == pytest.approx(said.column("confidence"), rel=1e-4)
     assert max(len(row[3]) for row in rows) <= len("0.12345")
     assert [row[4] for row in rows] == said.column("name")
+    assert [float(row[6]) for row in rows] == pytest.approx(said.column("unlike"), rel=1e-4)
     right = [row[2] == list(WORDS)[i % 3] for i, row in enumerate(rows)]
     assert np.mean(right) > 0.9
 
@@ -109,6 +110,7 @@ def test_predict_writes_the_format_that_the_name_asks_for(home, model, tmp_path,
             "confidence",
             "topic",
             "reason",
+            "unlike",
         ]
     else:
         assert len(first.split("\t" if "tsv" in name else ",")) >= 5
@@ -116,7 +118,7 @@ def test_predict_writes_the_format_that_the_name_asks_for(home, model, tmp_path,
 
 def test_predict_without_output_prints_the_table_alone(home, model):
     done = cofactor("predict", model, home / "new.csv")
-    assert done.stdout.splitlines()[0] == "id,body,prediction,confidence,topic,reason"
+    assert done.stdout.splitlines()[0] == "id,body,prediction,confidence,topic,reason,unlike"
     assert len(done.stdout.splitlines()) == 31
     lines = cofactor("predict", model, home / "new.csv", "--json").stdout.splitlines()
     assert [json.loads(line)["id"] for line in lines] == [str(i) for i in range(30)]
@@ -126,7 +128,15 @@ def test_predict_keeps_columns_that_have_its_names(home, model, tmp_path):
     path = write_table(tmp_path / "a.csv", [["orbit", "mine"]], ("body", "prediction"))
     done = cofactor("predict", model, path, "-o", tmp_path / "out.csv")
     header, rows = read_table(tmp_path / "out.csv")
-    assert header == ["body", "prediction", "prediction_2", "confidence", "topic", "reason"]
+    assert header == [
+        "body",
+        "prediction",
+        "prediction_2",
+        "confidence",
+        "topic",
+        "reason",
+        "unlike",
+    ]
     assert rows[0][1:3] == ["mine", "space"]
     assert "prediction_2" in done.stderr
 
@@ -145,7 +155,16 @@ def test_predict_reads_folders(model, tmp_path):
     (tmp_path / "in" / "x" / "one.txt").write_text("rocket moon")
     cofactor("predict", model, tmp_path / "in", "-o", tmp_path / "out.csv")
     header, rows = read_table(tmp_path / "out.csv")
-    assert header == ["file", "text", "label", "prediction", "confidence", "topic", "reason"]
+    assert header == [
+        "file",
+        "text",
+        "label",
+        "prediction",
+        "confidence",
+        "topic",
+        "reason",
+        "unlike",
+    ]
     assert rows[0][:4] == ["x/one.txt", "rocket moon", "x", "space"]
 
 

@@ -251,7 +251,7 @@ REFUSED = {
             "-o",
             "{tmp}/m",
         ],
-        "['foot'], which are not classes",
+        "has a weight for 'foot', which is not a class of the label column. Did you mean 'food'?",
     ),
     "class weight without classes": (
         ["fit", "{posts}", "--text", "body", "--class-weight", "balanced", "-o", "{tmp}/m"],
@@ -290,7 +290,7 @@ REFUSED = {
         ["predict", "{model}", "{posts}", "-o", "{tmp}/no/a.csv"],
         "does not exist; create it first",
     ),
-    "unknown format": (["predict", "{model}", "{posts}", "-o", "{tmp}/a.xlsx"], "'.xlsx'"),
+    "unknown format": (["predict", "{model}", "{posts}", "-o", "{tmp}/a.ods"], "'.ods'"),
     "nothing to explain": (["explain", "{model}", "  "], "TEXT is empty"),
     "export over a model": (["export", "{model}", "-o", "{model}"], "is a model"),
     "unknown target": (["export", "{model}", "--to", "excel"], "excel"),
@@ -397,7 +397,8 @@ def test_a_broken_model_gives_one_sentence(model, tmp_path):
 def test_a_bad_row_leaves_the_old_output(home, model, tmp_path):
     (tmp_path / "bad.csv").write_text("id,body\n1,moon\n2\n")
     (tmp_path / "out.csv").write_text("old")
-    done = cofactor("predict", model, tmp_path / "bad.csv", "-o", tmp_path / "out.csv", code=2)
+    out = ("-o", tmp_path / "out.csv", "--force")
+    done = cofactor("predict", model, tmp_path / "bad.csv", *out, code=2)
     assert "row 3 has 1 cell" in done.stderr
     assert (tmp_path / "out.csv").read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["bad.csv", "out.csv"]
@@ -475,7 +476,7 @@ def test_a_signal_between_output_and_manifest_leaves_both(
 def test_a_manifest_that_cannot_be_written_leaves_the_old_output(home, model, tmp_path):
     (tmp_path / "out.csv").write_text("old")
     (tmp_path / "out.csv.manifest.json").mkdir()
-    cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv", code=1)
+    cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv", "--force", code=1)
     assert (tmp_path / "out.csv").read_text() == "old"
 
 

@@ -6,6 +6,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from docs.public_names import MODULES
 
 pyplot = pytest.importorskip("matplotlib.pyplot", reason="needs the extra cofactor[plot]")
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -90,3 +91,11 @@ def test_no_cell_ends_with_an_object_that_the_page_would_print(script):
 def test_titles_differ():
     titles = [script.read_text(encoding="utf-8").splitlines()[1] for script in SCRIPTS]
     assert len(set(titles)) == len(titles) >= 12
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_script_imports_public_names_only(script):
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "cofactor":
+            assert node.module in MODULES
+            assert not [alias.name for alias in node.names if alias.name.startswith("_")]

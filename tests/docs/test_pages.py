@@ -12,13 +12,12 @@ Blocks of a page and what is done with them:
 import doctest
 import re
 import shlex
-from datetime import date, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from commands import cofactor, make_rows, write_table
+from cofactor.cli.demo import write_tickets
+from commands import cofactor
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOT_RUN = ("decisions", "architecture.md", "_build", "gallery")
@@ -29,25 +28,6 @@ PAGES = sorted(
 )
 BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SHOWN = {"console", "text"}
-
-
-def make_tables(folder):
-    """Write the tables that every page may use.
-
-    tickets.csv has the columns id, body, team (for every second row), created, hours (a number) and
-    tags (one or two, separated by a semicolon); new.csv has id, body and created.
-    """
-    random = np.random.default_rng(0)
-    rows = make_rows(240)
-    names = [row[2] for row in make_rows(240, every=1)]
-    for i, (row, name) in enumerate(zip(rows, names, strict=True)):
-        created = date(2026, 1, 1) + timedelta(days=i % 180)
-        hours = {"space": 8, "sport": 3, "food": 5}[name] + random.normal(0, 0.5)
-        row += [str(created), f"{hours:.1f}", name if i % 3 else f"{name};urgent"]
-    columns = ("id", "body", "team", "created", "hours", "tags")
-    write_table(folder / "tickets.csv", rows, columns)
-    new = [[*row[:2], f"2026-07-{i % 30 + 1:02}"] for i, row in enumerate(make_rows(30, seed=1))]
-    write_table(folder / "new.csv", new, ("id", "body", "created"))
 
 
 def run_shell(text):
@@ -75,8 +55,9 @@ def run_python(text, names, page, line):
 @pytest.mark.parametrize("page", PAGES)
 def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    make_tables(tmp_path)
     whole, names = (DOCS / page).read_text(encoding="utf-8"), {"__name__": "__main__"}
+    if "demo --table" not in whole:  # else the page writes them itself
+        write_tickets(tmp_path / "tickets.csv")
     for block in BLOCK.finditer(whole):
         kind, text = block.groups()
         line = whole[: block.start()].count("\n") + 1

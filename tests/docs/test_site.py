@@ -24,7 +24,7 @@ for needed in (
     "sphinx_copybutton",
     "sphinx_click",
 ):
-    pytest.importorskip(needed, reason=f"{needed} is missing: pip install 'cofactor[docs]'")
+    pytest.importorskip(needed, reason=f"{needed} is missing: `make native` installs it")
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -168,7 +168,7 @@ def test_the_reference_has_every_command_and_option(site):
 
 @pytest.fixture(scope="module")
 def browser():
-    pytest.importorskip("playwright.sync_api", reason="needs the extra cofactor[browser]")
+    pytest.importorskip("playwright.sync_api", reason="needs playwright: `make native` installs it")
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: apt-get install chromium")
     with launched() as browser:

@@ -26,7 +26,7 @@ SUPERVISED = {**PLAIN, "target_loss": "kullback-leibler", "supervision": "auto",
 SIGNATURES = {
     NMF: PLAIN,
     SSNMFClassifier: {**SUPERVISED, "exposure": None, "class_weight": None},
-    SSNMFRegressor: {**SUPERVISED, "target_loss": "frobenius"},
+    SSNMFRegressor: {**SUPERVISED, "target_loss": "frobenius", "log": "no"},
 }
 WEIGHTS = ["sample_weight", "data_weights", "target_weights"]
 

@@ -16,7 +16,7 @@ from cofactor.engine.observations import observe
 from cofactor.engine.subproblem.statistics import Statistics
 from cofactor.engine.threads import Threads
 from cofactor.estimators import supervised
-from cofactor.estimators.heads import class_head, number_head, tag_head
+from cofactor.estimators.heads import ModelRequest, class_head, number_head, tag_head
 from cofactor.linear.pool import fit_pool
 
 KL, F, IS = "kullback-leibler", "frobenius", "itakura-saito"
@@ -312,7 +312,8 @@ def directly(model, X, y):
         term = Term("data", "features", data, DIVERGENCES[KL])
         return number_head(Objective((term,)), factors, targets, units.data, threads)
     if coding.kind == "multilabel":
-        return tag_head(data, None, targets, units.data, len(A.T), threads)
+        asked = ModelRequest("sets", True, True, len(A.T), units.data)
+        return tag_head(data, None, targets, asked, threads)
     groups = task.groups(targets, None, 0)
     ones = np.ones(X.shape[0])
     pool, _ = fit_pool(data, ones, groups.shares, groups.labelled, threads, units.data)

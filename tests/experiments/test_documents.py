@@ -6,8 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
 
-from cofactor.experiments import Options, ratings, reuters
+from cofactor.experiments import Options, documents, ratings, reuters
 from cofactor.experiments.documents import STOP_WORDS_FILE, find_stop_words, read_stop_words
 
 
@@ -102,3 +103,24 @@ def test_without_nltk_a_sentence_says_which_words_were_used(tmp_path, monkeypatc
     assert stop.source == "scikit-learn"
     assert "the" in stop.words
     assert "or name a file of them" in stop.notes[0]
+
+
+def test_words_of_equal_frequency_are_chosen_in_alphabetical_order(monkeypatch):
+    """scikit-learn's choice among them depends on the instruction set of the machine."""
+    monkeypatch.setattr(documents, "MAX_WORDS", 3)
+    words = ["pear", "apple", "fig", "plum", "date"]
+    texts = [word for word in words for _ in range(5)] + ["plum"]
+    _, _, kept = documents.tf_idf(texts, texts[:1], [])
+    assert kept == ["apple", "date", "plum"]
+
+
+def test_the_matrices_are_those_of_scikit_learn_where_no_words_tie():
+    texts = ["apple pear", "pear fig", "apple the fig fig", "plum", "pear plum"] * 6
+    X, X_test, words = documents.tf_idf(texts, ["fig and pear"], ["the"])
+    theirs = TfidfVectorizer(
+        token_pattern="[a-zA-Z]+", stop_words=["the"], min_df=5, max_df=0.7, max_features=5000
+    )
+    expected = theirs.fit_transform(texts)
+    assert words == theirs.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(X.toarray(), expected.toarray())
+    np.testing.assert_array_equal(X_test.toarray(), theirs.transform(["fig and pear"]).toarray())

@@ -1,5 +1,6 @@
 """Files and folders appear whole or not at all."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -7,9 +8,10 @@ import time
 
 import pytest
 
-from cofactor.io import atomic
-from cofactor.io.atomic import place_of, replacing, replacing_folder
+from cofactor.io import atomic, platform
+from cofactor.io.atomic import DiskFullError, is_full, place_of, replacing, replacing_folder
 from cofactor.io.errors import InputError
+from cofactor.io.models.save_load import write_folder
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -53,14 +55,17 @@ def test_a_path_is_replaced_when_the_block_ends_well(tmp_path):
         new.write_bytes(b"one")
         assert not path.exists()
     assert path.read_bytes() == b"one"
-    assert path.stat().st_mode & 0o777 == 0o666 & ~current_umask()
+    assert path.stat().st_mode & 0o777 == 0o666 & ~withheld()
     with pytest.raises(ZeroDivisionError), place_of(path) as new:
         new.write_bytes(b"half" * (1 // 0))
     assert path.read_bytes() == b"one"
     assert os.listdir(tmp_path) == ["a.h5ad"]
 
 
-def current_umask():
+def withheld():
+    """The permissions that this system keeps from new files."""
+    if isinstance(platform.HERE, platform.Windows):
+        return 0
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -121,13 +126,13 @@ def write(path, keep_others=False, **files):
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_folder_is_exchanged(tmp_path, monkeypatch, swaps, keep):
     if not swaps:
-        monkeypatch.setattr(atomic, "_swap", lambda one, other: False)
+        monkeypatch.setattr(platform.HERE, "swap", lambda one, other: False)
     path = tmp_path / "parent" / "folder"
     write(path, a="1", b="2")
     write(path, keep, a="3", c="4")
     kept = {"b": "2"} if keep else {}
     assert {file.name: file.read_text() for file in path.iterdir()} == {"a": "3", "c": "4", **kept}
-    assert path.stat().st_mode & 0o777 == 0o777 & ~current_umask()
+    assert path.stat().st_mode & 0o777 == 0o777 & ~withheld()
     assert os.listdir(path.parent) == ["folder"]
 
 
@@ -157,8 +162,8 @@ def test_a_rename_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
             raise OSError("no")
         rename(one, other)
 
-    monkeypatch.setattr(atomic, "_swap", lambda one, other: False)
-    monkeypatch.setattr(os, "rename", fail)
+    monkeypatch.setattr(platform.HERE, "swap", lambda one, other: False)
+    monkeypatch.setattr(platform.HERE, "rename", fail)
     with pytest.raises(OSError, match="no"):
         write(path, a="new")
     assert (path / "a").read_text() == "old"
@@ -172,3 +177,50 @@ def test_a_folder_of_other_files_is_told_from_our_own(tmp_path):
     assert atomic.has_only_other_files(tmp_path, "mark")
     (tmp_path / "mark").write_text("")
     assert not atomic.has_only_other_files(tmp_path, "mark")
+
+
+# ---- disks that are full
+
+
+def full(*given, **options):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_names_the_file_and_what_was_written(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    said = r"There is no room for .*a\.csv\. The disk was full after 0\.2 MB of it; make room"
+
+    def fill():
+        with replacing(path) as file:
+            file.write(b"x" * 200_000)
+            file.flush()
+            full()
+
+    with pytest.raises(DiskFullError, match=said):
+        fill()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_a_full_disk_names_the_folder_and_the_space_that_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(atomic, "free_space", lambda path: 300_000)
+    monkeypatch.setattr(atomic, "write_flushed", full)
+    said = r"It takes 2\.0 MB, and 0\.3 MB are free, so 1\.7 MB are missing"
+    with pytest.raises(DiskFullError, match=said) as caught:
+        write_folder(tmp_path / "m", {"a": b"x" * 2_000_000})
+    assert caught.value.needed == 2_000_000
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "yes"),
+    [
+        (OSError(errno.ENOSPC, "full"), True),
+        (OSError(errno.EDQUOT, "quota"), True),
+        (OSError("99 requested and 0 written"), True),
+        (PermissionError(errno.EACCES, "no"), False),
+    ],
+)
+def test_which_errors_say_that_a_disk_is_full(error, yes):
+    assert is_full(error) is yes

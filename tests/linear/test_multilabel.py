@@ -12,9 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from cofactor.engine.threads import Threads
 from cofactor.linear import multilabel
 from cofactor.linear.multilabel import (
+    RULES,
     SCORE_EDGES,
     Histogram,
-    choose_thresholds,
+    ThresholdRule,
+    best_rule,
+    expected_of,
     fit_tags,
     logistic_regressions,
 )
@@ -117,11 +120,11 @@ def problem(n=90, m=15, k=6, seed=0):
     return Matrix(csr_array(cells), Threads()), cells, Y, rng.integers(1, 3, size=n).astype(float)
 
 
-def slow_scores(cells, Y, counts, penalty, known):
-    """Held-out scores of three folds by scikit-learn."""
+def slow_scores(cells, Y, counts, penalty, known, folds):
+    """Held-out scores of some folds by scikit-learn."""
     out = np.empty(Y.shape)
-    for fold in range(3):
-        held = np.arange(len(Y)) % 3 == fold
+    for fold in range(folds):
+        held = np.arange(len(Y)) % folds == fold
         for j in range(Y.shape[1]):
             rows = ~held & known[:, j]
             Z = np.vstack([cells[rows], np.zeros((2, cells.shape[1]))])
@@ -159,12 +162,14 @@ def micro_f1(D, Y, weights):
 def test_held_out_scores_choose_penalty_thresholds_and_expectation(monkeypatch, masked, many):
     monkeypatch.setattr(multilabel, "MIN_LOGISTIC_DECREASE", 1e-15)
     monkeypatch.setattr(multilabel, "MAX_CROSS_VALIDATED_ROWS", many)
+    monkeypatch.setattr(multilabel, "RULES", [ThresholdRule(10.0, False)])
+    folds = 5 if many else 3
     X, cells, Y, counts = problem()
     known = np.random.default_rng(1).random(Y.shape) < 0.8 if masked else np.ones(Y.shape, bool)
     Y = Y * known
     weights = counts[:, None] * known
-    scores = {p: slow_scores(cells, Y, counts, p, known) for p in LOGISTIC_PENALTIES}
-    fold = np.arange(90) % 3
+    scores = {p: slow_scores(cells, Y, counts, p, known, folds) for p in LOGISTIC_PENALTIES}
+    fold = np.arange(90) % folds
     used = (fold == 0) if many == 0 else np.ones(90, bool)
     losses = {p: (weights * (np.logaddexp(0, Z) - Y * Z))[used].sum() for p, Z in scores.items()}
     penalty = min(losses, key=losses.get)
@@ -175,25 +180,52 @@ def test_held_out_scores_choose_penalty_thresholds_and_expectation(monkeypatch, 
     expected = np.where(base < 0, np.maximum(chosen, base), chosen)  # an empty row has no rare tag
     assert_allclose(model.thresholds, expected, atol=1e-9)
     decided = np.zeros(Y.shape)
-    for f in range(3):
+    for f in range(folds):
         rest = fold != f
         decided[~rest] = Z[~rest] >= slow_thresholds(Z[rest], Y[rest], weights[rest])
     assert_allclose(model.expected.value, micro_f1(decided, Y, weights))
     assert model.expected.low < model.expected.value < model.expected.high
 
 
-def test_thresholds_of_made_histograms():
-    rng = np.random.default_rng(0)
-    Z, weights = rng.normal(size=(50, 4)), rng.random((50, 1))
-    Y = (Z + rng.normal(size=Z.shape) > 1).astype(float)
+def made_histogram(seed=0, n=50, k=4, cut=1.0):
+    """Return scores, tags and weights of samples, and their histogram."""
+    rng = np.random.default_rng(seed)
+    Z, weights = rng.normal(size=(n, k)), rng.random((n, 1))
+    Y = (Z + rng.normal(size=Z.shape) > cut).astype(float)
     Y[:, 3] = 0
     place = np.searchsorted(SCORE_EDGES, Z, side="right")
-    all_, yes = np.zeros((2, 4, len(SCORE_EDGES) + 1))
-    for j in range(4):
+    all_, yes = np.zeros((2, k, len(SCORE_EDGES) + 1))
+    for j in range(k):
         np.add.at(all_[j], place[:, j], weights[:, 0])
         np.add.at(yes[j], place[:, j], weights[:, 0] * Y[:, j])
-    found = choose_thresholds(Histogram(all_, yes))
-    assert_allclose(found, slow_thresholds(Z, Y, np.broadcast_to(weights, Z.shape)))
+    return Z, Y, np.broadcast_to(weights, Z.shape), Histogram(all_, yes)
+
+
+def test_thresholds_of_made_histograms():
+    Z, Y, weights, histogram = made_histogram()
+    found = SCORE_EDGES[ThresholdRule(10.0, False).places(histogram)]
+    assert_allclose(found, slow_thresholds(Z, Y, weights))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_matching_gives_at_most_as_many_tags_as_are_true(seed):
+    Z, Y, weights, histogram = made_histogram(seed, cut=2.0)
+    before = ThresholdRule(30.0, False).places(histogram)
+    after = ThresholdRule(30.0, True).places(histogram)
+    given = [(weights * (SCORE_EDGES[place] <= Z)).sum() for place in (before, after)]
+    true = (weights * Y).sum()
+    assert given[1] <= true
+    assert (after >= before).all()
+    assert len(set((after - before)[after < len(SCORE_EDGES) - 1])) == 1
+    if given[0] <= true:
+        assert_allclose(after, before)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_held_out_tags_choose_the_rule(seed):
+    folds = [made_histogram(10 * seed + i, cut=2.0)[3] for i in range(3)]
+    values = {rule: expected_of(folds, rule).value for rule in RULES}
+    assert values[best_rule(folds)] == max(values.values())
 
 
 @pytest.mark.parametrize(

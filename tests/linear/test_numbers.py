@@ -135,7 +135,7 @@ def test_counts_are_repeated_rows():
     counts = rng.integers(1, 4, size=20)
     for function in (
         lambda e, d, c: numbers._half_width(np.abs(e), c),
-        lambda e, d, c: astuple(numbers._expected(e, d, c))[:4],
+        lambda e, d, c: astuple(numbers.score_of_numbers(e, d, c))[:4],
     ):
         repeated = (np.repeat(part, counts) for part in (residual, deviation, np.ones(20)))
         assert_allclose(function(residual, deviation, counts), function(*repeated))

@@ -16,7 +16,7 @@ from cofactor.text.editing.changes import topics_digest
 from hostile import HOSTILE, hostile_model
 
 SUBJECTS = ("faith", "space", "sport")  # the classes of the corpus
-pytest.importorskip("playwright.sync_api", reason="needs the extra cofactor[browser]")
+pytest.importorskip("playwright.sync_api", reason="needs playwright: `make native` installs it")
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"
 )

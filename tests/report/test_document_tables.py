@@ -85,6 +85,17 @@ def test_explanations_are_those_of_the_model(held, model, corpus):
             assert change["prediction"] != told.prediction
 
 
+def test_texts_to_review_are_coloured_as_the_app_colours_them(held, model, corpus):
+    for row in held.uncertain:
+        pieces, text = row["pieces"], corpus[0][row["document"]]
+        assert "".join(piece for piece, _ in pieces) == row["text"] == text
+        sides = [side["class"] for side in row["sides"]]
+        told = model.explain(text, target=sides[0], rival=sides[1])
+        assert pieces == told.coloured_text
+        strongest = told.words[int(np.argmax(np.abs(told.contrast.words)))]
+        assert abs(dict(pieces)[strongest]) == 3
+
+
 @pytest.mark.slow
 def test_mistaken_are_wrong(corpus, some):
     wrong = some.copy()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cofactor import TopicModel
+from cofactor.linear import pool
 from cofactor.report import evaluation, refits
 from cofactor.report.evaluation import _folds, baselines
 from cofactor.report.material import read_material
@@ -34,27 +35,122 @@ def test_held_out_labels_test_the_model_as_it_is(held, model, corpus, some):
     assert "same 30 labels" in held.evaluation["how"]
 
 
-def test_cross_validation_hides_the_labels_it_asks_for(model, corpus, some, monkeypatch):
-    seen = []
-    whole = refits.fit_estimator
+@pytest.fixture(scope="module")
+def joint(corpus, some):
+    """A model without held-out labels of its own."""
+    return TopicModel(3, head="joint", random_state=0).fit(corpus[0], some)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """The documents whose labels each refit sees."""
+    found, whole = [], refits.fit_estimator
 
     def spy(model, vectorizer, X, y, **rest):
-        seen.append(np.flatnonzero([label is not None for label in y]))
+        found.append(np.flatnonzero([label is not None for label in y]))
         return whole(model, vectorizer, X, y, **rest)
 
     monkeypatch.setattr(refits, "fit_estimator", spy)
+    return found
+
+
+def test_the_score_is_the_one_that_the_fit_expects(model, corpus, some):
     found = evaluation.evaluate(read_material(model, corpus[0], some, None))
+    expected = model.expected_score_
+    assert found.scores()[MODEL] == pytest.approx(expected.value)
+    ends = found.interval(found.predictions[MODEL])
+    assert (ends["low"], ends["high"]) == pytest.approx((expected.low, expected.high))
+    assert len(found.tested) == expected.n_samples
+
+
+def noisy(n=90):
+    rng = np.random.default_rng(0)
+    words = np.array(
+        [
+            "moon",
+            "rocket",
+            "orbit",
+            "goal",
+            "hockey",
+            "puck",
+            "god",
+            "sin",
+            "faith",
+            "time",
+            "day",
+            "life",
+        ]
+    )
+    places = rng.integers(12, size=(n, 6))
+    return [" ".join(words[row]) for row in places], places, rng
+
+
+@pytest.mark.parametrize("kind", ["classes", "one split", "sets", "numbers", "two numbers", "logs"])
+def test_report_and_fit_have_one_score(kind, monkeypatch):
+    texts, places, rng = noisy()
+    if kind == "one split":
+        monkeypatch.setattr(pool, "MAX_CROSS_VALIDATED_LABELS", 50)
+    if kind in ("classes", "one split"):
+        y = np.where(places.mean(axis=1) + rng.normal(size=90) > 5.5, "high", "low").tolist()
+    elif kind == "sets":
+        y = [{f"t{p // 4}" for p in row[:2]} for row in places]
+    else:
+        y = places.mean(axis=1) + rng.normal(size=90)
+        y = np.exp(y) if kind == "logs" else y
+        y = np.column_stack([y, rng.normal(size=90)]) if kind == "two numbers" else y
+    settings = {"log": "yes" if kind == "logs" else "no", "max_iter": 5, "tol": 0}
+    if "numbers" in kind or kind == "logs":
+        settings["task"] = "numbers"
+    texts, y = [*texts, "???"], [*y, y[0]]
+    model = TopicModel(3, random_state=0, **settings).fit(texts, y)
+    found = evaluation.evaluate(read_material(model, texts, y, None))
+    assert found.scores()[MODEL] == pytest.approx(model.expected_score_.value)
+    ends = found.interval(found.predictions[MODEL])
+    expected = model.expected_score_
+    assert (ends["low"], ends["high"]) == pytest.approx((expected.low, expected.high), abs=1e-6)
+    assert 90 not in found.tested
+    if kind == "logs":
+        assert found.all_scores()[MODEL][1] == pytest.approx(expected.natural[0])
+
+
+def test_topics_without_labels_predict_numbers_about_as_well_as_the_mean():
+    texts, _, rng = noisy()
+    y = 90 + rng.normal(size=90)
+    model = TopicModel(3, task="numbers", random_state=0, max_iter=5, tol=0)
+    with pytest.warns(UserWarning, match="R² to expect"):
+        model.fit(texts, y)
+    scores = evaluation.evaluate(read_material(model, texts, y, None)).scores()
+    assert set(scores) == {MODEL, PLAIN, "mean", "ridge regression"}
+    assert -0.5 < scores[PLAIN] < 0.3
+    assert -0.2 < scores["mean"] < 0.05
+
+
+def test_mistakes_are_explained_by_a_model_that_has_not_seen_them(seen):
+    texts, places, rng = noisy()
+    y = np.where(places.mean(axis=1) + rng.normal(size=90) > 5.5, "high", "low").tolist()
+    model = TopicModel(3, random_state=0, max_iter=5, tol=0).fit(texts, y)
+    seen.clear()
+    prepared = prepare(model, texts, y)
+    shown = [row["document"] for row in prepared.mistaken]
+    assert shown
+    assert not set(shown) & set(seen[-1])
+    for row in prepared.mistaken:
+        assert row["sides"][0]["class"] != row["truth"] == y[row["document"]]
+
+
+def test_cross_validation_hides_the_labels_it_asks_for(joint, corpus, some, seen):
+    found = evaluation.evaluate(read_material(joint, corpus[0], some, None))
     assert sorted(found.tested) == list(range(30))
     assert [len(rows) for rows in seen] == [24] * 10
     for f in range(5):
         tested = found.tested[6 * f : 6 * f + 6]
-        assert not set(tested) & set(seen[f])
-        assert not set(tested) & set(seen[5 + f])
+        assert not set(tested) & set(seen[1 + f])
+    assert "5-fold cross-validation over 30 of 30 labels" in found.how
 
 
 @pytest.mark.slow
-def test_fits_side_by_side_are_those_one_by_one(model, corpus, some, monkeypatch):
-    threaded = copy.copy(model).set_params(n_jobs=3)
+def test_fits_side_by_side_are_those_one_by_one(joint, corpus, some, monkeypatch):
+    threaded = copy.copy(joint).set_params(n_jobs=3)
     threads = set()
     whole = refits.fit_estimator
 
@@ -62,7 +158,7 @@ def test_fits_side_by_side_are_those_one_by_one(model, corpus, some, monkeypatch
         threads.add((threading.current_thread().name, model.n_jobs))
         return whole(model, *given, **rest)
 
-    one = evaluation.evaluate(read_material(model, corpus[0], some, None))
+    one = evaluation.evaluate(read_material(joint, corpus[0], some, None))
     monkeypatch.setattr(refits, "fit_estimator", spy)
     several = evaluation.evaluate(read_material(threaded, corpus[0], some, None))
     assert len(threads) > 1
@@ -70,7 +166,6 @@ def test_fits_side_by_side_are_those_one_by_one(model, corpus, some, monkeypatch
     for name, said in one.predictions.items():
         np.testing.assert_array_equal(several.predictions[name], said)
     np.testing.assert_array_equal(several.probabilities, one.probabilities)
-    assert {judge.estimator_.n_jobs for judge in several.judges} == {3}
 
     monkeypatch.setattr(refits, "MAX_PARALLEL_ENTRIES", 1)  # one at a time, with all threads
     threads.clear()
@@ -78,8 +173,8 @@ def test_fits_side_by_side_are_those_one_by_one(model, corpus, some, monkeypatch
     assert threads == {(threading.current_thread().name, 3)}
 
 
-def test_cross_validation_is_said(crossed):
-    assert "5-fold cross-validation over 30 of 30 labels" in crossed.evaluation["how"]
+def test_the_test_is_said(crossed):
+    assert "On 30 of the 30 labels, which the fit itself held out" in crossed.evaluation["how"]
     assert any("Only 30 documents were tested" in row["text"] for row in crossed.notices)
 
 
@@ -88,23 +183,23 @@ def test_documents_without_known_words_are_not_tested_on(corpus):
     model = TopicModel(3, random_state=0).fit(texts, labels)
     found = evaluation.evaluate(read_material(model, texts, labels, None))
     assert sorted(found.tested) == list(range(120))
-    assert "over 120 of 122 labels" in found.how
+    assert "On 120 of the 122 labels" in found.how
     found = evaluation.evaluate(read_material(model, ["17", texts[0]], labels[:2], None))
     assert found.tested.tolist() == [1]
 
 
-def test_many_documents_make_fits_hasty(model, corpus, some, crossed, monkeypatch):
+def test_many_documents_make_fits_hasty(joint, corpus, some, crossed, monkeypatch):
     assert "iterations" not in crossed.evaluation["how"]
     monkeypatch.setattr(refits, "MANY_DOCUMENTS", 100)
     monkeypatch.setattr(refits, "MAX_HASTY_ITERATIONS", 2)
-    found = evaluation.evaluate(read_material(model, corpus[0], some, None))
+    found = evaluation.evaluate(read_material(joint, corpus[0], some, None))
     assert found.how.startswith("By 3-fold")
     assert found.how.endswith("These fits had at most 2 iterations.")
-    assert {judge.estimator_.n_iter_ for judge in found.judges} == {2}
     assert found.plain.n_iter_ <= 2
 
 
-def test_many_labels_take_one_split(model, corpus, monkeypatch):
+def test_many_labels_take_one_split(corpus, monkeypatch):
+    model = TopicModel(3, head="joint", random_state=0).fit(*corpus)
     monkeypatch.setattr(evaluation, "MAX_REPORT_FOLD_LABELS", 100)
     found = evaluation.evaluate(read_material(model, corpus[0], corpus[1], None))
     assert len(found.tested) == 30

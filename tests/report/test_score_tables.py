@@ -12,6 +12,7 @@ from sklearn.metrics import (
 )
 
 from cofactor.report import score_tables as scores
+from cofactor.targets.values import encode_values
 
 
 def test_confusion_and_class_scores_agree_with_scikit_learn():
@@ -34,10 +35,33 @@ def test_calibration():
     assert error == pytest.approx((0.4 + 3 * abs(2.8 / 3 - 2 / 3)) / 4)
 
 
+def scored(kind, truth, predicted, scale=None):
+    rows = np.arange(len(truth))
+    return scores.Evaluation(kind, "", True, rows, truth, {"m": predicted}, None, scale=scale)
+
+
 def test_interval_is_wilsons():
-    found = scores.interval(0.5, 100, "classes")
-    assert (found["low"], found["high"]) == pytest.approx((0.4038, 0.5962), abs=1e-4)
-    assert scores.interval(1.0, 10, "classes")["high"] == pytest.approx(1.0)
+    truth = np.arange(100) % 2
+    found = scored("classes", truth, np.zeros(100, dtype=int)).interval(np.zeros(100, dtype=int))
+    assert found["low"] == pytest.approx(0.404, abs=1e-3)
+    assert found["high"] == pytest.approx(0.596, abs=1e-3)
+
+
+def test_every_score_lies_in_its_interval():
+    rng = np.random.default_rng(0)
+    truth = (rng.random((80, 3)) < 0.4).astype(float)
+    told = np.clip(truth + rng.normal(0, 0.5, size=truth.shape), 0, 1)
+    found = scored("sets", truth, told)
+    ends = found.interval(told)
+    assert ends["low"] < found.all_scores()["m"][0] < ends["high"]
+    y = np.exp(rng.normal(size=(80, 1)))
+    logs = encode_values(y.ravel(), n_samples=80, log="yes")[1]
+    for scale in (None, logs):
+        found = scored("numbers", y, y * 1.2, scale)
+        ends = found.interval(y * 1.2)
+        assert ends["low"] < found.all_scores()["m"][0] < ends["high"]
+    assert found.metrics == ["R² of logarithms", "R²", "mean error"]
+    assert len(found.all_scores()["m"]) == 3
 
 
 def test_scores_of_sets_agree_with_scikit_learn():

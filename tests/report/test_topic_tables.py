@@ -8,7 +8,7 @@ import pytest
 from cofactor import TopicModel
 from cofactor.estimators.inference import topic_shares
 from cofactor.report import topic_tables
-from cofactor.report.html import page_state
+from cofactor.report.html import _largest_cells, page_state
 from cofactor.report.page_content import prepare
 from cofactor.text.describe.compare import compare_topics
 
@@ -123,3 +123,18 @@ def test_labels_changed_something(held):
     assert held.changes["with_labels"] > 0.9
     assert 0 <= held.changes["without"] <= 1
     assert len(held.changes["topics"]) == 4
+
+
+def test_heat_maps_show_the_same_classes_and_the_topics_that_predict_them():
+    names = [f"class{c:02d}" for c in range(40)]
+    texts = [f"word{n}a word{n}b word{n}c" for n in names for _ in range(4 + int(n[-2:]) % 7)]
+    labels = [text.split()[0][4:-1] for text in texts]
+    model = TopicModel(40, random_state=0, max_iter=20).fit(texts, labels)
+    found = prepare(model, texts, labels)
+    assert len(found.largest_classes) == 25
+    charted = {row["class"] for row in _largest_cells(found)}
+    assert charted == set(found.largest_classes)
+    links = {(row["topic"], row["class"]): row["share"] for row in found.heatmap}
+    best = {k: max(links[k, name] for name in charted) for k in range(40)}
+    left_out = set(range(40)) - set(found.charted_topics)
+    assert max(best[k] for k in left_out) <= min(best[k] for k in found.charted_topics)

@@ -116,7 +116,7 @@ def test_memory_stays_small(adata, tmp_path, monkeypatch):
     ):
         monkeypatch.setattr(place, name, 1 << 15)
     tracemalloc.start()
-    found = sc.ssnmf(tmp_path / "cells.h5ad", "cell_type", n_topics=4, n_top_genes=100, tol=0.1)
+    found = sc.ssnmf(tmp_path / "cells.h5ad", "cell_type", n_topics=4, genes=100, tol=0.1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert balanced_accuracy(found) > 0.8

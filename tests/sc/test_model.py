@@ -1,5 +1,6 @@
 """Models of cells: other cells, missing genes, saved folders."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -41,6 +42,18 @@ def test_missing_genes_count_as_not_measured(model, new):
     fewer = model.estimator.with_fitted(replace(model.estimator.fitted, components=components))
     S = fewer.transform(some[:, model.genes[known]].X) * model.estimator.components_.sum(axis=1)
     assert np.allclose(some.obsm["X_ssnmf"], S / S.sum(axis=1, keepdims=True), atol=1e-5)
+
+
+def test_few_genes_are_told_with_their_number_and_a_remedy(model, new):
+    first = model.genes[: len(model.genes) // 2]
+    sc.annotate(new[:, first].copy(), model)  # no warning: half of them suffice
+    with pytest.warns(UserWarning, match="The cells have 60 of the 200 genes of the model") as told:
+        sc.annotate(new[:, model.genes[:60]].copy(), model)
+    assert len(told) == 1
+    said = str(told[0].message)
+    share = float(re.search(r"which carry (\d+) % of the weight", said.replace("%", " %"))[1])
+    assert 0 < share < 100
+    assert "fit a model on the genes that both have" in said
 
 
 def test_cells_to_annotate_must_be_counts(model, new):

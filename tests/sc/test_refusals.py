@@ -49,9 +49,12 @@ def test_names_that_are_not_there(adata):
     adata.layers["raw_counts"] = adata.X
     assert_says(fit(adata, layer="counts"), "raw_counts")
     assert_says(fit(adata, unlabelled="Unknwon"), "unlabelled.*'Unknwon'", "cell_type")
-    assert_says(fit(adata, mask_var="hvg"), "mask_var='hvg'", "column of var")
-    assert_says(fit(adata, mask_var=np.ones(3, bool)), "mask_var", r"\(3,\)", "600")
-    assert_says(fit(adata, mask_var=np.ones(600, bool), n_top_genes=5), "one of them")
+    assert_says(fit(adata, genes="hvg"), "genes='hvg'", "column of var")
+    assert_says(fit(adata, genes=np.ones(3, bool)), "genes", r"\(3,\)", "600")
+    assert_says(fit(adata, genes=np.zeros(600, bool)), "genes is False for every gene")
+    assert_says(fit(adata, genes=["CD3D", "G0"]), "1 of 2 names in genes", "'CD3D'", "var_names")
+    assert_says(fit(adata, genes=[]), "genes")
+    assert_says(fit(adata, genes=2.5), "genes is 2.5", "column of var")
 
 
 def test_columns_that_hold_no_classes(adata):
@@ -63,7 +66,8 @@ def test_columns_that_hold_no_classes(adata):
 
 def test_parameters_that_are_none(adata):
     assert_says(fit(adata, n_topics=0), "n_topics is 0", "at least 1")
-    assert_says(fit(adata, n_top_genes=-5), "n_top_genes is -5", "at least 1")
+    assert_says(fit(adata, genes=-5), "genes is -5", "at least 1")
+    assert_says(fit(adata, n_top_genes=20), "n_top_genes is called genes here", "genes=20")
     assert_says(fit(adata, labels=["cell_type"]), "labels", "one column")
     assert_says(fit(adata, n_iter=3), "n_iter", "SSNMFClassifier")
     assert_says(fit(adata, n_components=2), "pass n_topics=2")
@@ -73,7 +77,7 @@ def test_parameters_that_are_none(adata):
 def test_cells_that_are_too_few(adata):
     few = adata[:2].copy()
     few.obs["cell_type"] = "B cell"
-    assert_says(fit(few), "at least 3 cells of adata.X, which has 2", "mask_var")
+    assert_says(fit(few), "at least 3 cells of adata.X, which has 2", "name the genes")
     model = sc.fit(adata, n_topics=2)
     assert_says(lambda: sc.annotate(adata[:0].copy(), model), "adata.X has no cells")
     assert_says(fit(adata[:0].copy(), labels=None), "adata.X has no cells")

@@ -184,7 +184,7 @@ def test_variable_genes_of_scanpy_are_used():
     sc.ssnmf(adata, labels="cell_type")
     assert np.array_equal(adata.varm["ssnmf"].any(axis=1), np.arange(600) < 50)
     assert adata.uns["ssnmf"]["params"]["genes"] == "var['highly_variable']"
-    sc.ssnmf(adata, labels="cell_type", n_top_genes=100)
+    sc.ssnmf(adata, labels="cell_type", genes=100)
     assert np.count_nonzero(adata.varm["ssnmf"].any(axis=1)) <= 100
 
 

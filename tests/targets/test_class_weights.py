@@ -59,7 +59,7 @@ def test_a_dict_names_classes():
         ({0: NAN}, ["class_weight", "nan", "finite"]),
         ({0: float("inf")}, ["class_weight", "inf", "finite"]),
         ({0: "much"}, ["class_weight", "'much'", "number"]),
-        ({"0": 2.0}, ["class_weight", r"\['0'\]", r"\[0, 1, 2\]", "names"]),
+        ({"0": 2.0}, ["class_weight", "'0'", "Did you mean 0"]),
     ],
 )
 def test_bad_weights(asked, patterns):

@@ -165,3 +165,86 @@ def test_values_too_large_for_the_dtype():
         encode_values([1e300], n_samples=1, dtype=np.float32)
     with pytest.raises(ValueError, match=r"Input target_weights contains .* too large"):
         encode_values([1.0], n_samples=1, target_weights=[1e300], dtype=np.float32)
+
+
+# ---- logarithms and limits
+
+
+def skewed(n=200, seed=0, zeros=0):
+    y = np.exp(np.random.default_rng(seed).normal(3.0, 1.0, size=n))
+    y[:zeros] = 0.0
+    return y
+
+
+def symmetric(n=200, seed=0):
+    return np.random.default_rng(seed).normal(50.0, 5.0, size=n)
+
+
+def read(y, **settings):
+    return encode_values(y, n_samples=len(y), **settings)[1]
+
+
+@pytest.mark.parametrize(
+    ("y", "yes"),
+    [
+        (skewed(), True),
+        (skewed(zeros=5), True),
+        (skewed(n=19), False),
+        (symmetric(), False),
+        (-skewed(), False),
+        (np.tile([1.0, 2.0, 9.0, 10.0], 40), False),
+        (np.full(50, 3.0), False),
+        (1e200 * skewed(), True),
+    ],
+)
+def test_auto_learns_logarithms_of_skewed_numbers_only(y, yes):
+    assert read(y, log="auto").logs.tolist() == [yes]
+
+
+def test_each_column_has_its_own_scale():
+    coding = read(np.column_stack([skewed(), symmetric()]), log="auto")
+    assert coding.logs.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("zeros", [0, 5])
+@pytest.mark.parametrize("from_zero", [False, True])
+def test_logarithms_turn_back_into_y(zeros, from_zero):
+    y = skewed(zeros=zeros)
+    targets, coding = encode_values(y, n_samples=len(y), log="yes", from_zero=from_zero)
+    assert (np.asarray(targets.values) >= 0).all()
+    assert_allclose(coding.decode(np.asarray(targets.values)), y, rtol=1e-12, atol=1e-12)
+
+
+def test_a_further_batch_is_read_on_the_same_scale():
+    y = skewed()
+    coding = read(y, log="yes")
+    again, same = encode_values(y, n_samples=len(y), coding=coding)
+    assert same is coding
+    assert_allclose(coding.decode(np.asarray(again.values)), np.maximum(y, 1.0))
+    with pytest.raises(ValueError, match=r"y holds -2, which has no logarithm"):
+        encode_values([1.0, -2.0], n_samples=2, coding=coding)
+
+
+@pytest.mark.parametrize("y", [[1.0, -3.0, 2.0], [0.0, 0.0]])
+def test_logarithms_of_negative_numbers_are_refused(y):
+    with pytest.raises(
+        ValueError, match=r"log='yes' needs numbers that are not negative.*log='no'"
+    ):
+        encode_values(y, n_samples=len(y), log="yes")
+
+
+def test_limits_are_where_numbers_pile_up():
+    stars = np.tile([1.0, 2.0, 5.0, 10.0], 25)
+    assert (read(stars, limited=True).low, read(stars, limited=True).high) == (1.0, 10.0)
+    prices = read(skewed(), limited=True)
+    assert (prices.low, prices.high) == (0.0, np.inf)
+    signed = read(symmetric() - 50, limited=True)
+    assert (signed.low, signed.high) == (-np.inf, np.inf)
+    assert read(stars).low is None
+
+
+def test_predictions_stay_within_the_limits():
+    stars = np.tile([1.0, 2.0, 5.0, 10.0], 25)
+    coding = read(stars, limited=True)
+    assert coding.decode(np.array([[-8.6], [3.0], [99.0]])).tolist() == [1.0, 3.0, 10.0]
+    assert coding.without_limits().decode(np.array([[99.0]])).tolist() == [99.0]

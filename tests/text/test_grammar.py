@@ -39,7 +39,7 @@ def test_no_topic_shows_them(model, tmp_path):
     for by in ("coherence", "probability"):
         shown = {word for topic in model.topics(20, by=by) for word in topic.words}
         assert shown <= set(THINGS)
-    assert not hidden & {word for one in model.classes(10) for word in one.keywords}
+    assert not hidden & {word for one in model.class_summaries(10) for word in one.keywords}
     assert not hidden & set(", ".join(model.topic_names_).split(", "))
     assert not hidden & set(model.merge([0, 1]).topics(9)[0].words)
     dates = [f"2026-0{1 + i % 2}-01" for i in range(60)]
@@ -124,3 +124,33 @@ def test_an_update_knows_new_ones(model):
     after = model.update([*texts, *texts, *new], [""] * 80 + ["owner"] * 40)
     assert "whose" in after.vectorizer_.grammatical_
     assert "whose" not in {word for topic in after.topics(20) for word in topic.words}
+
+
+# ---- several labels per document
+
+
+def tagged(n, seed=0):
+    """Questions, every fourth one followed by another; their grammatical words tell the labels."""
+    texts, y = questions(n, seed)
+    more, also = questions(n, seed + 100)
+    order = np.random.default_rng(seed + 200).permutation(n)
+    both = [
+        (f"{texts[i]} {more[j]}", {y[i], also[j]}) if i % 4 == 0 else (texts[i], {y[i]})
+        for i, j in enumerate(order)
+    ]
+    return [text for text, _ in both], [labels for _, labels in both]
+
+
+def test_they_help_to_predict_several_labels():
+    texts, y = tagged(150)
+    model = TopicModel(3, random_state=0).fit(texts, y)
+    assert {"where", "how", "who"} <= set(model.vectorizer_.grammatical_)
+    new, truth = tagged(60, seed=1)
+    told = [set(row) for row in model.documents(new).column("prediction")]
+    assert np.mean([found == true for found, true in zip(told, truth, strict=True)]) > 0.9
+
+
+def test_they_stay_out_where_they_say_nothing_about_several_labels():
+    texts, _ = tagged(150)
+    y = [{thing for thing in THINGS[:4] if thing in text} for text in texts]
+    assert TopicModel(3, random_state=0).fit(texts, y).vectorizer_.grammatical_ is None

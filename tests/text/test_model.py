@@ -103,7 +103,7 @@ def test_several_labels():
     assert rows[0].prediction == ("space",)
     assert rows[3].prediction == ()
     assert 0 < rows[0].confidence <= 1
-    assert [row.label for row in model.classes()] == list(SUBJECTS)
+    assert [row.label for row in model.class_summaries()] == list(SUBJECTS)
 
 
 def test_without_labels(plain):
@@ -112,8 +112,8 @@ def test_without_labels(plain):
     assert plain.score(TEXTS) > TopicModel(1, random_state=0).fit(TEXTS).score(TEXTS)
     with pytest.raises(ValueError, match="predict needs labels"):
         plain.predict(TEXTS)
-    assert plain.classes() == TopicModel(2).fit(TEXTS).classes()
-    assert len(plain.classes()) == 0
+    assert plain.class_summaries() == TopicModel(2).fit(TEXTS).class_summaries()
+    assert len(plain.class_summaries()) == 0
     assert {row.prediction for row in plain.documents()} == {None}
     ignored = TopicModel(3, task="topics", random_state=0).fit(TEXTS, LABELS)
     assert ignored.topics() == plain.topics()
@@ -298,7 +298,7 @@ def test_documents(model):
 
 
 def test_classes(model):
-    for row in model.classes(5):
+    for row in model.class_summaries(5):
         assert set(row.keywords) <= set(SUBJECTS[row.label].split())
         assert sum(row.topics) == pytest.approx(1)
         assert model.topics()[int(np.argmax(row.topics))].label == row.label

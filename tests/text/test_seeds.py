@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from cofactor import TopicModel
-from cofactor.text.seeds import MAX_SEED_WEIGHT, Seeds, weak_labels
 from subjects import LABELS, SOME, TEXTS, UNSEEN
 
 
@@ -77,24 +75,6 @@ def test_seeds_join_other_priors():
 # --- seeds as classes ----------------------------------------------------------------------------
 
 NAMES = {"space": ["moon", "orbit"], "sport": ["hockey", "puck"], "faith": ["god", "church"]}
-
-
-def test_documents_that_speak_for_one_seed_are_labelled():
-    X = csr_array([[3.0, 0, 0, 1], [1.0, 0, 2, 0], [0, 0, 5.0, 0], [0, 1.0, 0, 0], [0, 0, 0, 4.0]])
-    seeds = Seeds(["a", "b"], [[0, 1], [2]])
-    labels, weights = weak_labels(seeds, X, None)
-    assert labels.tolist() == ["a", "", "b", "a", ""]  # twice the weight is not more than twice
-    np.testing.assert_allclose(weights[[0, 2, 3]], MAX_SEED_WEIGHT * np.array([3, 5, 1]) / 5)
-
-    known = np.array(["", "b", "c", "", ""], dtype=object)  # no document is known to be an "a"
-    assert weak_labels(seeds, X, known, [9.0, 2.0, 1.0, 9.0, 9.0]) is None
-
-    known[4] = "a"
-    labels, weights = weak_labels(seeds, X, known)
-    assert labels.tolist() == ["a", "b", "c", "a", "a"]
-    np.testing.assert_allclose(weights[[1, 2, 4]], 1.0)
-    assert weights[[0, 3]].sum() <= MAX_SEED_WEIGHT * 3
-    assert weights[0] == pytest.approx(3 * weights[3])
 
 
 def test_seeds_alone_make_a_classifier():

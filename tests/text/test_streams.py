@@ -91,7 +91,7 @@ def test_descriptions_are_of_the_last_batch():
     whole = TopicModel(4, random_state=0).fit(TEXTS[200:250], SOME[200:250])
     assert model.fingerprint_ == whole.fingerprint_
     assert sum(topic.share for topic in model.topics()) == pytest.approx(1.0)
-    assert [row.label for row in model.classes()] == sorted(SUBJECTS)
+    assert [row.label for row in model.class_summaries()] == sorted(SUBJECTS)
     told = model.explain(NEW[0])
     total = told.class_parts.sum(axis=0) + told.topic_scores.sum(axis=0) + told.base
     np.testing.assert_allclose(total, told.scores, atol=1e-9)

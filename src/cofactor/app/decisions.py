@@ -4,7 +4,8 @@ The log is a file of JSON lines that only grows. A decision is on the disk befor
 returns, so a killed process loses at most the decision in flight. Several processes may share a
 log: a file lock orders their lines, and each reads what the others wrote. An undo is a line too; it
 names the line that it undoes. Unreadable lines (a write that was killed half-way, damage) are
-skipped and counted; the next decision starts on a new line, so nothing is ever removed.
+skipped and counted; the next decision starts on a new line, so nothing is ever removed. If lines
+that were read are no longer in the file, reading and writing fail until they are restored.
 
 `Reviewed` applies the decisions in order, without the undone ones; the last one about a document
 wins. Nothing here comes from a model: predictions never become labels by themselves.
@@ -12,20 +13,29 @@ wins. Nothing here comes from a model: predictions never become labels by themse
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator
+import stat
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from cofactor.app.classes import Classes
+from cofactor.io import platform
 from cofactor.io.errors import InputError, at
 from cofactor.io.json_text import to_json
 
 MAX_LINE_BYTES = 1 << 20
+SHOWN = "show"
+"""Kind of the lines that say which tab shows which document; they decide nothing."""
+
+
+class LogLostError(InputError):
+    """The log lacks lines that this process has read."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,8 @@ class DecisionLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.unreadable = 0
-        self._read_to = self._lines = 0
+        self.lines: list[bytes] = []  # as they were read, unreadable ones too
+        self._read_to = 0
 
     def add(self, kind: str, by: str, **content: Any) -> list[Decision]:
         """Write a decision to the disk.
@@ -71,57 +82,99 @@ class DecisionLog:
         list of Decision
             What was not read yet, in order: lines of other processes, then this decision.
         """
-        item = {"kind": kind, "by": by, "at": datetime.now(UTC).isoformat(), **content}
-        line = to_json(item).encode() + b"\n"
-        if len(line) > MAX_LINE_BYTES:
-            raise ValueError(
-                f"The decision takes {len(line):,} bytes; the limit is {MAX_LINE_BYTES:,}."
-            )
-        new = not self.path.exists()
-        with self._locked() as file:
-            os.write(file, _end_of_torn_line(file) + line)
-            os.fsync(file)
-            if new:
-                _flush_folder(self.path.parent)
-            return self._read_on(file)
+        line = encode_line(kind, by, **content)
+        with self.locked() as file:
+            return [*self.read_on(file), *self.append(file, line)]
+
+    def append(self, file: int, line: bytes, *, durable: bool = True) -> list[Decision]:
+        """Write a line to the locked file; ``durable`` waits until it is on the disk."""
+        before = os.fstat(file).st_size
+        try:
+            write_all(file, _end_of_torn_line(file, before) + line)
+            if durable:
+                os.fsync(file)
+        except OSError:
+            os.ftruncate(file, before)  # a line that was not acknowledged must not be read later
+            raise
+        if before == 0:
+            platform.HERE.flush(self.path.parent)
+        return self.read_on(file)
 
     def read(self) -> list[Decision]:
         """Return the decisions added since the last call of this method or of `add`."""
         try:
-            file = os.open(self.path, os.O_RDONLY)
+            file = _open_plain(self.path, os.O_RDONLY)
         except FileNotFoundError:
-            return []
+            if not self._read_to:
+                return []
+            raise self._lost("was deleted") from None
         try:
-            return self._read_on(file)
+            return self.read_on(file)
         finally:
             os.close(file)
 
     @contextmanager
-    def _locked(self) -> Iterator[int]:
+    def locked(self) -> Iterator[int]:
         """Open the file for writing; other processes wait until the block ends."""
-        file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        if self._read_to and not self.path.exists():
+            raise self._lost("was deleted")
+        file = _open_plain(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
+            with platform.HERE.locked(file):
+                yield file
         finally:
-            os.close(file)  # which releases the lock
+            os.close(file)
 
-    def _read_on(self, file: int) -> list[Decision]:
+    def read_on(self, file: int) -> list[Decision]:
+        """Return the decisions that were not read yet."""
         size = os.fstat(file).st_size
         if size < self._read_to:
-            raise InputError(
-                f"{at(self.path)} became shorter while it was in use; restore it from a copy."
-            )
+            raise self._lost("became shorter")
+        last = self.lines[-1] + b"\n" if self.lines else b""
+        if platform.read_between(file, self._read_to - len(last), self._read_to) != last:
+            raise self._lost("was replaced")
         whole = _read_whole_lines(file, self._read_to, size)
         self._read_to += len(whole)
         found = [self._decision(line) for line in whole.split(b"\n")[:-1]]
         return [one for one in found if one is not None]
 
+    def restore(self, lines: Sequence[bytes]) -> None:
+        """Put lines that the file lacks in front of those that it has; forget what was read.
+
+        The file may have further lines by now, which keep their meaning.
+        """
+        self.lines, self._read_to, self.unreadable = [], 0, 0
+        with self.locked() as file:
+            present = _read_whole_lines(file, 0, os.fstat(file).st_size).split(b"\n")[:-1]
+            pairs = zip(lines, present, strict=False)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            moved = [_moved(line, same, len(lines) - same) for line in present[same:]]
+            os.ftruncate(file, sum(len(line) + 1 for line in lines[:same]))
+            write_all(file, b"".join(line + b"\n" for line in [*lines[same:], *moved]))
+            os.fsync(file)
+
+    def _lost(self, what: str) -> LogLostError:
+        return LogLostError(
+            f"{at(self.path)} {what} while it was in use. The {len(self.lines):,} lines that were "
+            "in it are still in memory; write them back before you stop the app."
+        )
+
     def _decision(self, line: bytes) -> Decision | None:
-        number, self._lines = self._lines, self._lines + 1
-        decision = read_line(line, number)
+        decision = read_line(line, len(self.lines))
+        self.lines.append(line)
         self.unreadable += decision is None
         return decision
+
+
+def encode_line(kind: str, by: str, **content: Any) -> bytes:
+    """Return a decision as a line."""
+    item = {"kind": kind, "by": by, "at": datetime.now(UTC).isoformat(), **content}
+    line = to_json(item).encode() + b"\n"
+    if len(line) > MAX_LINE_BYTES:
+        raise ValueError(
+            f"The decision takes {len(line):,} bytes; the limit is {MAX_LINE_BYTES:,}."
+        )
+    return line
 
 
 def read_line(line: bytes, number: int) -> Decision | None:
@@ -136,19 +189,50 @@ def read_line(line: bytes, number: int) -> Decision | None:
     return Decision(number, kind, by, when, item)
 
 
+def _moved(line: bytes, first: int, by: int) -> bytes:
+    """Return a line of a log whose lines from ``first`` on have moved."""
+    decision = read_line(line, 0)
+    number = None if decision is None else decision.content.get("undoes")
+    if not isinstance(number, int) or number < first:
+        return line
+    return to_json({**json.loads(line), "undoes": number + by}).encode()
+
+
+def write_all(file: int, data: bytes) -> None:
+    """Write all bytes; one call of the system may write fewer."""
+    while data:
+        data = data[os.write(file, data) :]
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a file by one that only this user can read."""
+    new = path.with_name(f".{path.name}.writing-{os.getpid()}")
+    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | platform.BINARY, 0o600)
+    try:
+        write_all(file, data)
+        os.fsync(file)
+    finally:
+        os.close(file)
+    platform.HERE.replace(new, path)
+
+
+def _open_plain(path: Path, flags: int) -> int:
+    """Open a file; reject a pipe, which would block, and other things that are no files."""
+    file = os.open(path, flags | platform.BINARY | platform.UNBLOCKED, 0o600)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise InputError(f"{at(path)} is not a regular file; move it away.")
+    return file
+
+
 def _read_whole_lines(file: int, start: int, end: int) -> bytes:
-    parts = []
-    while start < end and (part := os.pread(file, end - start, start)):
-        parts.append(part)
-        start += len(part)
-    data = b"".join(parts)
+    data = platform.read_between(file, start, end)
     return data[: data.rfind(b"\n") + 1]
 
 
-def _end_of_torn_line(file: int) -> bytes:
+def _end_of_torn_line(file: int, size: int) -> bytes:
     """Return a newline if a killed write left the last line of the file incomplete."""
-    size = os.fstat(file).st_size
-    return b"" if size == 0 or os.pread(file, 1, size - 1) == b"\n" else b"\n"
+    return b"" if size == 0 or platform.read_between(file, size - 1, size) == b"\n" else b"\n"
 
 
 def log_path(folder: Path) -> Path:
@@ -156,12 +240,9 @@ def log_path(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.decisions.jsonl")
 
 
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def copy_path(folder: Path) -> Path:
+    """Return the copy of the log that is saved with the model."""
+    return folder / "decisions.jsonl"
 
 
 # ---- what the decisions amount to
@@ -169,11 +250,32 @@ def _flush_folder(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Review:
-    """The last decision about one document."""
+    """One decision about one document."""
 
     decision: Decision
+    document: str  # its key
     labels: tuple[str, ...] | None
-    """None if the document was skipped; empty if none of the classes fits."""
+    """Identities of classes. None if it was skipped; empty if none of the classes fits."""
+    predicted: tuple[str | None, ...] | None = None
+    """Identities of the classes that were predicted before."""
+
+    @property
+    def who(self) -> str:
+        """The person who decided; "" if the app was started without a name."""
+        return str(self.decision.content.get("who", ""))
+
+    @property
+    def reason(self) -> str | None:
+        """Why the document was shown."""
+        return self.decision.content.get("reason")
+
+
+class Shown(NamedTuple):
+    """A document in a tab."""
+
+    document: str  # its key
+    since: datetime
+    reason: str  # why it was chosen
 
 
 @dataclass
@@ -182,75 +284,127 @@ class Reviewed:
 
     Parameters
     ----------
-    classes : list of str
-        Classes of the table; decisions add, rename and merge classes.
+    table_classes : sequence of str
+        Classes of the table; decisions add, rename, merge and delete classes.
     """
 
-    classes: list[str] = field(default_factory=list)
+    table_classes: Sequence[str] = ()
     decisions: list[Decision] = field(default_factory=list)
     undone: set[int] = field(default_factory=set)
-    reviews: dict[str, Review] = field(default_factory=dict)
-    flags: set[str] = field(default_factory=set)
-    renamed: dict[str, str] = field(default_factory=dict)
-    """New names of classes of the table."""
+    shown: dict[str, Shown] = field(default_factory=dict)
+    """What each tab shows."""
 
     def __post_init__(self) -> None:
-        self._first_classes = [*self.classes]
+        self._start()
+
+    def _start(self) -> None:
+        self.classes = Classes(self.table_classes)
+        self.history: list[Review] = []
+        self.reviews: dict[str, Review] = {}  # the last one of each document
+        self.flags: set[str] = set()
+        self.opinions: dict[str, dict[str, Review]] = {}  # the last label by each person
+        self.seen_by: set[tuple[str, str]] = set()  # documents, and who labelled or skipped them
+        self.looked_at: set[tuple[str, str | None]] = set()  # documents, and for which reason
 
     def apply(self, decisions: Iterable[Decision]) -> None:
         """Apply further decisions."""
-        for decision in decisions:
-            self.decisions.append(decision)
-            if decision.kind == "undo":
-                self._undo(decision)
-            else:
+        new = [one for one in decisions if not self._note_shown(one)]
+        self.decisions += new
+        undone = {number for one in new if (number := _undone_line(one)) is not None}
+        if undone - self.undone:
+            self.undone |= undone
+            self._start()
+            new = self.counted()
+        for decision in new:
+            if decision.number not in self.undone:
                 self._apply(decision)
 
     def counted(self) -> list[Decision]:
         """Return the decisions in force, in order, without undo lines."""
         return [d for d in self.decisions if d.kind != "undo" and d.number not in self.undone]
 
+    def labels_of(self, key: str) -> tuple[str, ...] | None:
+        """Return the names of a document's labels; None if it was skipped or never seen."""
+        review = self.reviews.get(key)
+        if review is None or review.labels is None:
+            return None
+        return self.classes.shown(review.labels)
+
     def current_name(self, name: str) -> str:
         """Return the current name of a class of the table."""
-        return self.renamed.get(name, name)
+        return next(iter(self.classes.shown([name])), name)
 
-    def _undo(self, decision: Decision) -> None:
-        number = decision.content.get("undoes")
-        if not isinstance(number, int) or isinstance(number, bool) or number in self.undone:
-            return
-        self.undone.add(number)
-        self.classes, self.reviews = [*self._first_classes], {}
-        self.flags, self.renamed = set(), {}
-        for earlier in self.counted():
-            self._apply(earlier)
+    def _note_shown(self, decision: Decision) -> bool:
+        if decision.kind != SHOWN:
+            return False
+        document, when = decision.content.get("document"), decision.at
+        try:
+            since = datetime.fromisoformat(when)
+        except ValueError:
+            return True
+        self.shown.pop(decision.by, None)
+        reason = decision.content.get("reason")
+        if isinstance(document, str) and isinstance(reason, str) and since.tzinfo is not None:
+            self.shown[decision.by] = Shown(document, since, reason)
+        return True
 
     def _apply(self, decision: Decision) -> None:
         """Apply a decision; ignore other kinds, and lines that lack a field."""
-        content = decision.content
+        content, classes = decision.content, self.classes
         match decision.kind, content:
-            case "label", {"document": str(document), "labels": [*labels]}:
-                if all(isinstance(label, str) for label in labels):
-                    self.reviews[document] = Review(decision, tuple(dict.fromkeys(labels)))
-                    self._add_classes(labels)
+            case "label", {"labels": [*labels]} if all(isinstance(one, str) for one in labels):
+                self._label(decision, labels)
             case "skip", {"document": str(document)}:
-                self.reviews[document] = Review(decision, None)
+                self._review(Review(decision, document, None))
             case "flag", {"document": str(document)}:
                 (self.flags.add if content.get("on") else self.flags.discard)(document)
             case "class", {"name": str(name)}:
-                self._add_classes([name])
+                classes.add(name, decision.number)
             case "rename class", {"old": str(old), "new": str(new)}:
-                self._rename(old, new)
+                classes.rename(_class_of(content, classes, old), new)
+            case "delete class", {"name": str(name)}:
+                classes.delete(_class_of(content, classes, name))
+            case "describe class", {"name": str(name), "text": str(text)}:
+                classes.describe(_class_of(content, classes, name), text)
 
-    def _rename(self, old: str, new: str) -> None:
-        """Rename a class; if another class already has the new name, merge them."""
-        self.classes = list(dict.fromkeys(new if name == old else name for name in self.classes))
-        for document, review in self.reviews.items():
-            if review.labels and old in review.labels:
-                names = dict.fromkeys(new if name == old else name for name in review.labels)
-                self.reviews[document] = Review(review.decision, tuple(names))
-        for name in {*self.renamed, old}:
-            if self.current_name(name) == old:
-                self.renamed[name] = new
+    def _label(self, decision: Decision, labels: list[str]) -> None:
+        content = decision.content
+        documents = content.get("documents", [content.get("document")])
+        if not isinstance(documents, list) or not all(isinstance(one, str) for one in documents):
+            return
+        ids = self.classes.read(labels, _ids(content, "ids", labels), decision.number)
+        predicted, guess = None, content.get("prediction")
+        if guess is not None:
+            names = [str(name) for name in (guess if isinstance(guess, list) else [guess])]
+            predicted = self.classes.read_known(names, _ids(content, "predicted", names))
+        for document in documents:
+            self._review(Review(decision, document, ids, predicted))
+        if isinstance(old := content.get("replaces"), str):
+            self.reviews.pop(old, None)
 
-    def _add_classes(self, names: Iterable[str]) -> None:
-        self.classes = list(dict.fromkeys([*self.classes, *names]))
+    def _review(self, review: Review) -> None:
+        self.history.append(review)
+        self.reviews[review.document] = review
+        self.looked_at.add((review.document, review.reason))
+        self.seen_by.add((review.document, review.who))
+        if review.labels is not None:
+            self.opinions.setdefault(review.document, {})[review.who] = review
+
+
+def _undone_line(decision: Decision) -> int | None:
+    number = decision.content.get("undoes") if decision.kind == "undo" else None
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _class_of(content: dict[str, Any], classes: Classes, name: str) -> str | None:
+    (given,) = _ids(content, "id", [name])
+    return classes.resolve(given) or classes.find(name)
+
+
+def _ids(content: dict[str, Any], field_name: str, names: Sequence[str]) -> Sequence[str | None]:
+    """Return the identities in a line, one for each name; None in lines of earlier versions."""
+    found = content.get(field_name)
+    found = [found] if isinstance(found, str) else found
+    if isinstance(found, list) and len(found) == len(names):
+        return [one if isinstance(one, str) else None for one in found]
+    return [None] * len(names)

@@ -73,14 +73,14 @@ def _label_cells(session: Session, place: int | None, kind: str) -> list[Any]:
         return [None] * 4
     labels, source = session.table.label_of(place, session.reviewed)
     document, separator = session.now.documents[place], session.table.facts.get("label_separator")
-    known = document.topic >= 0 and document.prediction is not None
+    prediction, sure = session.prediction(place), document.confidence
     several = kind == "jsonl" and session.table.several
     label: Any = list(labels or ()) if several else one_cell(labels or (), separator) or None
     return [
         label,
         source,
-        one_cell(document.prediction, separator) if known else None,
-        round(document.confidence, 4) if known and document.confidence is not None else None,
+        None if prediction is None else one_cell(tuple(prediction), separator),
+        None if prediction is None or sure is None else round(sure, 4),
     ]
 
 

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
 
+from cofactor.app.estimate import estimate, random_reviews
 from cofactor.app.session import Session
-from cofactor.app.text_queue import TextTable
+from cofactor.app.text_queue import BLIND, DISAGREED, SECOND, TextTable, disagreements
 from cofactor.text.editing.settled import Settled
+from cofactor.text.vectorizer.occurrences import cut_pieces
 
 SHOWN_DECISIONS = 10
 MAX_TEXT_CHARACTERS, EXCERPT_CHARACTERS = 20_000, 160
-MAX_SHOWN_CLASSES = 5  # whose probabilities are shown
+RECENT_REVIEWS, RECENT_CLASSES = 40, 6
+MAX_ELSEWHERE, MIN_ALIKE = 500, 0.6
 ROWS_PER_PAGE = 50
-WORD = re.compile(r"\w+(?:['’]\w+)*")
-COLOUR_LEVELS = (0.08, 0.25, 0.6)
-"""Shares of the strongest word from which a word has colour 1, 2 or 3."""
 
 
 def state(session: Session) -> dict[str, Any]:
     """What every page shows: classes, counts, the last decisions, the state of fits."""
     session.hear()
-    expected = session.now.model.expected_score_
+    lacking = session.lacking
     return {
         "counts": session.counts(),
+        "descriptions": descriptions(session),
+        "recent": _recent_classes(session),
         "several": session.table.several,
         "busy": session.refitter.busy,
         "trouble": session.refitter.trouble,
@@ -38,8 +39,15 @@ def state(session: Session) -> dict[str, Any]:
         "unreadable": session.log.unreadable,
         "last": _last(session),
         "exhausted": session.exhausted,
+        "annotator": session.annotator,
+        "people": len({review.who for review in session.reviewed.history}),
+        "disagreements": len(disagreements(session.reviewed)),
         "every": session.every,
-        "expected": None if expected is None else asdict(expected),
+        "accuracy": accuracy(session),
+        "checks": len(random_reviews(session.reviewed, session.table)),
+        "moved": session.moved,
+        "lost": session.lost,
+        "lacking": len(lacking),
         "notes": session.notes,
         "model": session.folder.name,
         "predicts": bool(session.now.model.target_names_),
@@ -48,25 +56,106 @@ def state(session: Session) -> dict[str, Any]:
     }
 
 
+def accuracy(session: Session) -> dict[str, Any] | None:
+    """Return how often the current model is right, if that can be told fairly."""
+    expected = session.now.model.expected_score_
+    found = estimate(session.checks, session.reviewed, expected, session.table)
+    return None if found is None else asdict(found)
+
+
+def descriptions(session: Session) -> dict[str, str]:
+    """Return what classes are about, by their names."""
+    classes = session.reviewed.classes
+    return {
+        name: classes.descriptions[identity]
+        for identity, name in classes.names.items()
+        if classes.descriptions.get(identity)
+    }
+
+
+def _recent_classes(session: Session) -> list[str]:
+    """Return the classes of the last labels, the latest first."""
+    found: dict[str, None] = {}
+    for review in reversed(session.reviewed.history[-RECENT_REVIEWS:]):
+        found.update(dict.fromkeys(session.reviewed.classes.shown(review.labels or ())))
+    return [*found][:RECENT_CLASSES]
+
+
 def _last(session: Session) -> list[dict[str, Any]]:
-    places, found = session.table.places, []
-    for decision in reversed(session.reviewed.counted()):
-        place = places.get(str(decision.content.get("document")))
-        if decision.kind in ("label", "skip") and place is not None:
-            labels = decision.content.get("labels")
-            found.append(
-                {
-                    "number": decision.number,
-                    "document": place,
-                    "name": session.table.names[place],
-                    "excerpt": session.table.texts[place][:90],
-                    "labels": labels if decision.kind == "label" else None,
-                    "prediction": decision.content.get("prediction"),
-                }
-            )
+    """Return the last decisions; one about several documents is one row."""
+    places, found, seen = session.table.places, [], set()
+    shown = session.reviewed.classes.shown
+    for review in reversed(session.reviewed.history):
+        place, number = places.get(review.document), review.decision.number
+        if place is None or number in seen:
+            continue
+        seen.add(number)
+        found.append(
+            {
+                "number": number,
+                "document": place,
+                "name": session.table.names[place],
+                "excerpt": session.table.texts[place][:90],
+                "labels": None if review.labels is None else shown(review.labels),
+                "documents": len(review.decision.content.get("documents", [0])),
+            }
+        )
         if len(found) == SHOWN_DECISIONS:
             break
     return found
+
+
+def lacking(session: Session) -> dict[str, Any]:
+    """Decisions that the log lacks, though the model was saved with them."""
+    rows = [
+        {"labels": d.content.get("labels"), "excerpt": d.content.get("excerpt"), "at": d.at}
+        for d in session.lacking
+        if d.kind == "label"
+    ]
+    return {"rows": rows[:ROWS_PER_PAGE], "found": len(rows)}
+
+
+def elsewhere(session: Session) -> dict[str, Any]:
+    """Labels of texts that are not in the table, each with the text that may be the same one."""
+    session.hear()
+    table, reviewed = session.table, session.reviewed
+    begins = {_letters(table.texts[place]): place for place in range(len(table))}
+    rows_by_name = {str(name): place for place, name in enumerate(table.names)}
+    found = []
+    for key, review in reviewed.reviews.items():
+        if key in table.places or review.labels is None:
+            continue
+        content = review.decision.content
+        excerpt = content.get("excerpt") if isinstance(content.get("excerpt"), str) else None
+        place = begins.get(_letters(excerpt)) if excerpt else None
+        if place is None and excerpt:
+            place = _same_row(session, rows_by_name.get(str(content.get("row"))), excerpt)
+        if place is not None and table.keys[place] in reviewed.reviews:
+            place = None  # this text has a decision of its own
+        found.append(
+            {
+                "key": key,
+                "labels": reviewed.classes.shown(review.labels),
+                "excerpt": excerpt,
+                "at": review.decision.at,
+                "document": place,
+                "now": None if place is None else session.excerpt(place),
+            }
+        )
+    return {"rows": found[:MAX_ELSEWHERE], "found": len(found)}
+
+
+def _letters(text: str) -> str:
+    """Return the first letters and digits of a text, which small corrections leave alone."""
+    return "".join(filter(str.isalnum, text[:EXCERPT_CHARACTERS].casefold()))[:40]
+
+
+def _same_row(session: Session, place: int | None, excerpt: str) -> int | None:
+    """Return the text of the same row if it resembles the old one."""
+    if place is None:
+        return None
+    alike = SequenceMatcher(None, session.excerpt(place), excerpt).ratio()
+    return place if alike >= MIN_ALIKE else None
 
 
 def topics(session: Session) -> dict[str, Any]:
@@ -83,7 +172,7 @@ def topics(session: Session) -> dict[str, Any]:
             "name": t.name,
             "words": list(t.words),
             "share": t.share,
-            "label": None if t.label is None else str(t.label),
+            "label": next(iter(session.current_names(t.label) or []), None),
             "label_weight": t.label_weight,
             "labels": t.labels,
             "stability": t.stability,
@@ -100,70 +189,70 @@ def topics(session: Session) -> dict[str, Any]:
 # ---- one document
 
 
-def show_document(session: Session, place: int) -> dict[str, Any]:
-    """Return a document with its prediction and explanation, and the decisions about it."""
+def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]:
+    """Return a document with its prediction and explanation, and the decisions about it.
+
+    A random check hides what the model predicts, so that it cannot sway who decides.
+    """
     session.check_place(place)
     table, model, text = session.table, session.now.model, session.table.texts[place]
-    told = model.explain(text, n_left_out=0)
-    contrast = told.contrast
+    said = session.said(place, tab)
     labels, source = table.label_of(place, session.reviewed)
+    if said["reason"] == SECOND:
+        labels = source = None
+    blind = said["reason"] in BLIND and source is None
+    told = None if blind else model.explain(text, n_left_out=0)
+    contrast = None if told is None else told.contrast
+    pieces = [(text, 0)] if told is None or contrast is None else told.coloured_text
     document = session.now.documents[place]
-    parts = {} if contrast is None else dict(zip(told.words, contrast.words, strict=True))
+
+    def name(label: Any) -> str | None:
+        return next(iter(session.current_names(label) or []), None)
+
     return {
         "document": place,
         "name": table.names[place],
         "date": _date(table, place),
-        "segments": list(coloured(text[:MAX_TEXT_CHARACTERS], parts, _analyzer(model))),
+        "segments": cut_pieces(pieces, MAX_TEXT_CHARACTERS),
         "cut": max(len(text) - MAX_TEXT_CHARACTERS, 0),
         "topic": document.topic,
         "topic_name": document.name,
-        **session.said(place),
-        "leading": None if contrast is None else contrast.target,
-        "rival": None if contrast is None else contrast.rival,
-        "probabilities": _probabilities(model, text, bool(told.words)),
+        "reason": said["reason"],
+        "blind": blind,
+        "prediction": None if blind else said["prediction"],
+        "confidence": None if blind else said["confidence"],
+        "leading": None if contrast is None else name(contrast.target),
+        "rival": None if contrast is None else name(contrast.rival),
+        "probabilities": [] if told is None else _probabilities(session, text, bool(told.words)),
         "labels": None if labels is None else list(labels),
         "source": source,
         "flagged": table.keys[place] in session.reviewed.flags,
+        "opinions": _opinions(session, place) if said["reason"] == DISAGREED else [],
     }
 
 
-def coloured(
-    text: str, parts: dict[str, float], analyze: Callable[[str], list[str]] | None
-) -> Iterator[tuple[str, int]]:
-    """Yield the pieces of a text in order, each with its colour.
+def _opinions(session: Session, place: int) -> list[dict[str, Any]]:
+    """Return who gave a document which labels."""
+    people = session.reviewed.opinions.get(session.table.keys[place], {})
+    shown = session.reviewed.classes.shown
+    return [{"who": who, "labels": shown(one.labels or ())} for who, one in people.items()]
 
-    1 to 3 favour the leading class, −1 to −3 the runner-up, 0 neither. The pieces add up to the
-    text.
+
+def _probabilities(session: Session, text: str, known: bool) -> list[dict[str, Any]]:
+    """Return the classes with their probabilities, the most probable first.
+
+    There are none if the model knows no word of the text.
     """
-    most, end, known = max(map(abs, parts.values()), default=0.0), 0, {}
-    for found in WORD.finditer(text) if most and analyze else ():
-        word = found[0]
-        if word not in known:
-            said = sum(parts.get(one, 0.0) for one in set(analyze(word))) / most  # type: ignore[misc]
-            known[word] = int(
-                np.sign(said) * np.searchsorted(COLOUR_LEVELS, abs(said), side="right")
-            )
-        if known[word]:
-            if end < found.start():
-                yield text[end : found.start()], 0
-            yield word, known[word]
-            end = found.end()
-    if end < len(text):
-        yield text[end:], 0
-
-
-def _analyzer(model: Any) -> Callable[[str], list[str]] | None:
-    build = getattr(model.vectorizer_, "build_analyzer", None)
-    return None if build is None else build()
-
-
-def _probabilities(model: Any, text: str, known: bool) -> list[dict[str, Any]]:
-    """Return the most probable classes; none if the model knows no word of the text."""
+    model = session.now.model
     if not (known and model.target_names_):
         return []
     found = np.asarray(model.predict_proba([text]))[0]
-    best = np.argsort(-found, kind="stable")[:MAX_SHOWN_CLASSES]
-    return [{"label": str(model.target_names_[c]), "probability": float(found[c])} for c in best]
+    names = [session.current_names(str(name)) for name in model.target_names_]
+    return [
+        {"label": name, "probability": float(found[c])}
+        for c in np.argsort(-found, kind="stable")
+        for name in names[c] or ()
+    ]
 
 
 def _date(table: TextTable, place: int) -> str | None:
@@ -227,10 +316,10 @@ def _fits(session: Session, wanted: DocumentFilter, place: int, label: Any) -> b
         return False
     if (wanted.since or wanted.until) and not _within(wanted, _date(session.table, place)):
         return False
-    shown = labels if labels is not None else _as_labels(document.prediction)
+    shown = labels if labels is not None else session.prediction(place) or ()
     if wanted.label and wanted.label not in shown:
         return False
-    return not wanted.state or _state(session, wanted.state, place, document, labels, source)
+    return not wanted.state or _state(session, wanted.state, place, labels, source)
 
 
 def _within(wanted: DocumentFilter, date: str | None) -> bool:
@@ -239,9 +328,7 @@ def _within(wanted: DocumentFilter, date: str | None) -> bool:
     return bool(day) and wanted.since <= day and (not wanted.until or day <= wanted.until)
 
 
-def _state(
-    session: Session, state: str, place: int, document: Any, labels: Any, source: str | None
-) -> bool:
+def _state(session: Session, state: str, place: int, labels: Any, source: str | None) -> bool:
     key = session.table.keys[place]
     review = session.reviewed.reviews.get(key)
     return {
@@ -249,14 +336,8 @@ def _state(
         "open": source is None,
         "flagged": key in session.reviewed.flags,
         "skipped": review is not None and review.labels is None,
-        "different": bool(labels) and {*labels} != {*_as_labels(document.prediction)},
+        "different": bool(labels) and {*labels} != {*(session.prediction(place) or ())},
     }.get(state, False)
-
-
-def _as_labels(prediction: Any) -> tuple[str, ...]:
-    if prediction is None:
-        return ()
-    return prediction if isinstance(prediction, tuple) else (str(prediction),)
 
 
 def _sort(session: Session, places: list[int], sort: str) -> None:
@@ -278,7 +359,7 @@ def _row(session: Session, place: int, label: Any, words: list[str]) -> dict[str
         "excerpt": ("… " if start else "") + text[start : start + EXCERPT_CHARACTERS],
         "labels": None if labels is None else list(labels),
         "source": source,
-        "prediction": list(_as_labels(document.prediction)),
+        "prediction": session.prediction(place) or [],
         "confidence": document.confidence,
         "topic": document.topic,
         "topic_name": document.name,

@@ -1,57 +1,42 @@
-"""Progress of labelling: the score on randomly chosen documents, and whether to stop."""
+"""Progress of labelling: the accuracy on random checks, class by class, and other methods."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import asdict
+from collections import Counter
+from itertools import combinations
 from typing import Any
 
-from cofactor.app.decisions import Decision
+from cofactor.app.estimate import MIN_CHECKS, judged_checks, random_reviews
+from cofactor.app.page_data import accuracy
 from cofactor.app.session import Session
-from cofactor.metrics.accuracy import calibration_table, wilson_interval
+from cofactor.app.text_queue import disagreements
+from cofactor.metrics.accuracy import calibration_table
+from cofactor.metrics.agreement import cohen_kappa, krippendorff_alpha
 from cofactor.report.evaluation import evaluate
 from cofactor.report.material import read_material
-from cofactor.text.labelling.suggestions import RANDOM
 
-RECENT_CHECKS = 50  # earlier random checks judge earlier models
-STOP_LABELS, STOP_SHARE = 20, 0.01
-"""Labelling can stop when this many labels changed less than this share of the predictions."""
+MAX_CONFUSED = 30  # pairs of classes
 CONFIDENCE_EDGES = (0.0, 0.5, 0.7, 0.85, 0.95, 1.0)
 """Accuracy is compared with confidence between two of these."""
 
 
 def progress(session: Session) -> dict[str, Any]:
-    """Return accuracy on random checks, calibration, labels per class and the expected score."""
+    """Return the accuracy, the random checks behind it, calibration and labels per class."""
     session.hear()
-    checks = random_checks(session.reviewed.counted(), session)
-    expected = session.now.model.expected_score_
+    judged = judged_checks(session.checks, session.reviewed)
+    fair = judged if len(judged) >= MIN_CHECKS else []
     return {
-        "accuracy": accuracy_curve(checks),
-        "calibration": calibration(checks),
-        "expected": None if expected is None else asdict(expected),
-        "moved": moved_predictions(list(session.snapshots)),
+        "accuracy": accuracy(session),
+        "checks": len(random_reviews(session.reviewed, session.table)),
+        "needed": MIN_CHECKS,
+        "calibration": calibration(fair),
+        "by_class": scores_by_class(fair),
+        "confused": confused_classes(fair),
+        "moved": session.moved,
+        "agreement": agreement(session),
         **session.counts(),
-    }
-
-
-def moved_predictions(snapshots: list[tuple[int, list[Any]]]) -> dict[str, Any] | None:
-    """Return the share of predictions that the last labels changed; None with too few labels.
-
-    The accuracy cannot have changed by more than this share. Later labels usually change less, so
-    labelling can stop when the share is small.
-    """
-    if not snapshots:
-        return None
-    labels, now = snapshots[-1]
-    earlier = [one for one in snapshots if one[0] <= labels - STOP_LABELS]
-    if not earlier:
-        return None
-    before, predictions = earlier[-1]
-    moved = sum(one != other for one, other in zip(predictions, now, strict=True))
-    return {
-        "labels": labels - before,
-        "share": moved / len(now),
-        "stop": moved < STOP_SHARE * len(now),
     }
 
 
@@ -68,50 +53,69 @@ def compare_methods(session: Session) -> dict[str, Any]:
     return {"scores": found.scores(), "how": found.how}
 
 
-def random_checks(decisions: list[Decision], session: Session) -> list[dict[str, Any]]:
-    """Return the decisions about randomly chosen documents, with the earlier predictions.
-
-    A document counts once, with its last label; ``labels`` is the number of labels at that time.
-    """
-    reviews = session.reviewed.reviews
-    found: dict[str, dict[str, Any]] = {}
-    labelled: set[str] = set()
-    for decision in decisions:
-        key = decision.content.get("document")
-        if decision.kind != "label" or not isinstance(key, str) or key not in reviews:
-            continue
-        labelled.add(key)
-        predicted, truth = decision.content.get("prediction"), reviews[key].labels
-        if decision.content.get("reason") == RANDOM and predicted is not None and truth:
-            guess = predicted if isinstance(predicted, list) else [predicted]
-            found.setdefault(
-                key,
+def agreement(session: Session) -> dict[str, Any] | None:
+    """Return how far people agree about texts that several labelled; None if there are none."""
+    reviewed = session.reviewed
+    units = [
+        {who: tuple(sorted(reviewed.classes.shown(r.labels or ()))) for who, r in people.items()}
+        for key, people in reviewed.opinions.items()
+        if len(people) > 1 and key in session.table.places
+    ]
+    if not units:
+        return None
+    people = sorted({who for unit in units for who in unit})
+    pairs = []
+    for one, other in combinations(people, 2):
+        both = [(unit[one], unit[other]) for unit in units if one in unit and other in unit]
+        if both:
+            same = sum(a == b for a, b in both) / len(both)
+            kappa = cohen_kappa(*zip(*both, strict=True))
+            pairs.append(
                 {
-                    "labels": len(labelled),
-                    "right": {*map(str, guess)} == {*truth},
-                    "confidence": decision.content.get("confidence"),
-                },
+                    "one": one,
+                    "other": other,
+                    "texts": len(both),
+                    "same": same,
+                    "kappa": _told(kappa),
+                }
             )
-    return list(found.values())
+    alpha = krippendorff_alpha([[*unit.values()] for unit in units])
+    open_ = len(disagreements(reviewed))
+    return {"texts": len(units), "alpha": _told(alpha), "open": open_, "pairs": pairs}
 
 
-def accuracy_curve(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the accuracy after each check, over the most recent ones, with its 95 % interval."""
-    points = []
-    for end in range(1, len(checks) + 1):
-        some = checks[max(end - RECENT_CHECKS, 0) : end]
-        right = sum(one["right"] for one in some)
-        low, high = wilson_interval(right / len(some), len(some))
-        points.append(
+def _told(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def scores_by_class(judged: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return precision and recall of each class on random checks; None if nothing is known."""
+    rows = []
+    for name in sorted({name for one in judged for name in (*one["truth"], *one["predicted"])}):
+        true = sum(name in one["truth"] for one in judged)
+        said = sum(name in one["predicted"] for one in judged)
+        both = sum(name in one["truth"] and name in one["predicted"] for one in judged)
+        rows.append(
             {
-                "labels": checks[end - 1]["labels"],
-                "checks": len(some),
-                "accuracy": right / len(some),
-                "low": low,
-                "high": high,
+                "class": name,
+                "checks": true,
+                "predicted": said,
+                "recall": both / true if true else None,
+                "precision": both / said if said else None,
             }
         )
-    return points
+    return rows
+
+
+def confused_classes(judged: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return which label was predicted as which other one, the most frequent first."""
+    pairs = Counter(
+        (", ".join(one["truth"]), ", ".join(one["predicted"])) for one in judged if not one["right"]
+    )
+    return [
+        {"truth": truth, "predicted": predicted, "checks": number}
+        for (truth, predicted), number in pairs.most_common(MAX_CONFUSED)
+    ]
 
 
 def calibration(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ request waits for another one.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
 import json
@@ -27,17 +28,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cofactor.app.exports import Download, code, report, table_csv, table_jsonl
-from cofactor.app.page_data import find_documents, show_document, state, topics
+from cofactor.app.page_data import elsewhere, find_documents, lacking, show_document, state, topics
 from cofactor.app.progress import compare_methods, progress
 from cofactor.app.security import Guard, Keys
-from cofactor.app.session import Session, StaleError
+from cofactor.app.session import REVIEW_QUEUES, Session, StaleError
 from cofactor.errors import InputError, Parameter, ParameterError
+from cofactor.io import platform
 from cofactor.io.json_text import to_json
 
 MAX_LABELLED_AT_ONCE = 1000
 FIRST_PORT, TRIED_PORTS = 8765, 20
+REQUEST_SECONDS = 10.0
+"""Time in which the head of a request must arrive."""
 SWITCH_SECONDS = 0.001
 """Time after which a fit yields to an answer, which passes through several threads."""
 MEDIA_TYPES = {
@@ -51,15 +56,19 @@ MEDIA_TYPES = {
 # ---- the functions
 
 
-def next_document(session: Session, tab: str, leave: int = -1) -> dict[str, Any]:
-    """The next document of the queue, or null."""
-    place = session.next(tab, leave)
-    return {"document": None if place is None else show_document(session, place)}
+def next_document(session: Session, tab: str, queue: str = "") -> dict[str, Any]:
+    """The next document of a queue, or null."""
+    if queue and queue not in REVIEW_QUEUES:
+        raise ValueError(f"queue must be one of {', '.join(REVIEW_QUEUES)}.")
+    place = session.next(tab, queue)
+    return {"document": None if place is None else show_document(session, place, tab)}
 
 
-def label(session: Session, tab: str, document: int, labels: list[Any]) -> dict[str, Any]:
+def label(
+    session: Session, tab: str, document: int, labels: list[Any], create: bool = False
+) -> dict[str, Any]:
     """Label a document; no labels mean "none of these"."""
-    session.decide("label", tab, document, labels=_texts("labels", labels))
+    session.decide("label", tab, document, labels=_texts("labels", labels), create=create)
     return state(session)
 
 
@@ -75,19 +84,26 @@ def flag(session: Session, tab: str, document: int, on: bool) -> dict[str, Any]:
     return state(session)
 
 
-def label_many(session: Session, tab: str, documents: list[Any], labels: list[Any]) -> Any:
+def label_many(
+    session: Session, tab: str, documents: list[Any], labels: list[Any], create: bool = False
+) -> dict[str, Any]:
     """Label several documents at once."""
     if len(documents) > MAX_LABELLED_AT_ONCE or not all(type(one) is int for one in documents):
         raise ValueError(f"documents must be at most {MAX_LABELLED_AT_ONCE} numbers.")
-    session.decide_many(tab, documents, _texts("labels", labels))
+    session.decide_many(tab, documents, _texts("labels", labels), create)
     return state(session)
 
 
 def undo(session: Session, tab: str, number: int = -1) -> dict[str, Any]:
-    """Undo a decision, by default the last; the answer names its document."""
+    """Undo a decision, by default the last of this tab; the answer names its document."""
     found = session.undo(tab, None if number < 0 else number)
-    kind, key = (None, None) if found is None else (found.kind, found.content.get("document"))
-    return {**state(session), "undone": kind, "document": session.table.places.get(str(key))}
+    content = {} if found is None else found.content
+    place = session.table.places.get(str(content.get("document")))
+    undone = {
+        "undone": None if found is None else found.kind,
+        "documents": len(content.get("documents", [0])),
+    }
+    return {**state(session), **undone, "document": place}
 
 
 def make_class(session: Session, tab: str, name: str) -> dict[str, Any]:
@@ -99,6 +115,38 @@ def make_class(session: Session, tab: str, name: str) -> dict[str, Any]:
 def rename_class(session: Session, tab: str, old: str, new: str) -> dict[str, Any]:
     """Rename a class, or merge it into another one."""
     session.rename_class(tab, old, new)
+    return state(session)
+
+
+def delete_class(session: Session, tab: str, name: str) -> dict[str, Any]:
+    """Delete a class that no document has."""
+    session.delete_class(tab, name)
+    return state(session)
+
+
+def describe_class(session: Session, tab: str, name: str, text: str) -> dict[str, Any]:
+    """Say what a class is about."""
+    session.describe_class(tab, name, text)
+    return state(session)
+
+
+def restore_log(session: Session) -> dict[str, Any]:
+    """Write decisions back that the log lacks."""
+    session.restore_log()
+    return state(session)
+
+
+def forget_copy(session: Session) -> dict[str, Any]:
+    """Do without the decisions that the log lacks."""
+    session.forget_copy()
+    return state(session)
+
+
+def take_over(session: Session, tab: str, pairs: dict[str, Any]) -> dict[str, Any]:
+    """Give documents the labels of texts that are no longer in the table."""
+    if not all(type(place) is int for place in pairs.values()):
+        raise ValueError("pairs must be a number of a document for each key.")
+    session.take_over(tab, pairs)
     return state(session)
 
 
@@ -156,6 +204,8 @@ READS: dict[str, Callable[..., Any]] = {
     "document": show_document,
     "topics": topics,
     "documents": find_documents,
+    "lacking": lacking,
+    "elsewhere": elsewhere,
     "progress": progress,
     "code": code,
     "table.csv": table_csv,
@@ -170,6 +220,11 @@ CHANGES: dict[str, Callable[..., Any]] = {
     "undo": undo,
     "make-class": make_class,
     "rename-class": rename_class,
+    "delete-class": delete_class,
+    "describe-class": describe_class,
+    "restore-log": restore_log,
+    "forget-copy": forget_copy,
+    "take-over": take_over,
     "try-edit": try_edit,
     "accept-edit": accept_edit,
     "edit": edit_topics,
@@ -331,7 +386,7 @@ def open_socket(host: str, port: int | None) -> socket.socket:
     for number in ports:
         # asyncio sends the parts of an answer at once only if the socket's protocol is TCP
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        platform.HERE.claim_address(listening)
         try:
             listening.bind((host, number))
             return listening
@@ -368,6 +423,7 @@ def serve(
         server_header=False,
         date_header=False,
         lifespan="off",
+        http=_ImpatientProtocol,
         timeout_graceful_shutdown=2,
     )
     server = _Server(config, lambda: ready(address(host, port, keys)))
@@ -380,6 +436,36 @@ def serve(
         session.close()
         sys.setswitchinterval(usual)
         gc.unfreeze()
+
+
+class _ImpatientProtocol(H11Protocol):
+    """A connection that is closed if no whole request begins within some seconds."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._stop()
+
+    def _watch(self) -> None:
+        """Start the clock when a request is awaited; stop it when one has begun."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class _Server(uvicorn.Server):

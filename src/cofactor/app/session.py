@@ -11,14 +11,45 @@ import logging
 import threading
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from cofactor.app.decisions import Decision, DecisionLog, Reviewed, log_path
-from cofactor.app.text_queue import TextQueue, TextTable, mixed
+from cofactor.app.decisions import (
+    SHOWN,
+    Decision,
+    DecisionLog,
+    LogLostError,
+    Reviewed,
+    copy_path,
+    encode_line,
+    log_path,
+    read_line,
+    write_private,
+)
+from cofactor.app.estimate import (
+    Check,
+    earlier_predictions,
+    judge_checks,
+    moved_predictions,
+    random_reviews,
+)
+from cofactor.app.text_queue import (
+    BY_HAND,
+    DISAGREED,
+    DOUBTED,
+    FLAGGED,
+    REST,
+    SECOND,
+    TextTable,
+    disagreements,
+    free_texts,
+    mixed,
+    wants_second_opinion,
+)
 from cofactor.app.topic_edits import Edit, Trial, check_edit
 from cofactor.text import TopicModel
 from cofactor.text.describe.compare import measure_drift
@@ -31,8 +62,12 @@ QUIET_SECONDS = 0.2  # without a further request before a refit begins
 QUEUE_LENGTH = 40
 MAX_SNAPSHOTS = 50  # refits whose predictions are remembered
 STABILITY_RUNS = 5
-UNDOABLE = ("label", "skip", "flag", "class", "rename class")
-MAX_CLASS_NAME = 200
+CLASS_CHANGES = ("rename class", "delete class")  # after which the model is refitted at once
+UNDOABLE = ("label", "skip", "flag", "class", "describe class", *CLASS_CHANGES)
+MAX_CLASS_NAME, MAX_DESCRIPTION = 200, 1000
+REVIEW_QUEUES = (DOUBTED, DISAGREED, FLAGGED)
+SECOND_PART = 3  # one in this many texts is a second opinion, while there are some
+EXCERPT_CHARACTERS = 80  # of a text, in the log
 
 
 class StaleError(ValueError):
@@ -47,7 +82,17 @@ class Situation:
     documents: list[Any]  # of `TopicModel.documents`
     queue: list[Any]  # of `TopicModel.to_label`
     decisions: int  # number of decisions that the queue takes into account
+    identities: dict[str, str]  # of the model's classes by the names that the model has for them
     version: int
+
+
+class LabelState(NamedTuple):
+    """The labels at some moment, as a fit takes them."""
+
+    y: list[Any] | None
+    done: list[str]  # a mark for each document that is labelled or skipped
+    decisions: int
+    identities: dict[str, str]  # of classes by name
 
 
 @dataclass
@@ -67,6 +112,10 @@ class Session:
         Seconds without a further label before the refit begins.
     saved_decisions : int, optional
         Number of decisions that the model takes into account, if it was loaded from the folder.
+    annotator : str
+        The person who decides; "" if there is only one.
+    overlap : float
+        Share of the texts that two people label.
     manifest : dict
         Notes to save with the model.
     notes : list of str
@@ -79,6 +128,8 @@ class Session:
     every: int = LABELS_PER_REFIT
     quiet: float = QUIET_SECONDS
     saved_decisions: int | None = None
+    annotator: str = ""
+    overlap: float = 0.0
     manifest: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -86,23 +137,41 @@ class Session:
         self._lock = threading.RLock()
         self._saving, self._editing = threading.Lock(), threading.Lock()
         self.log = DecisionLog(log_path(self.folder))
-        self.reviewed = Reviewed(self.table.classes)
-        self.reviewed.apply(self.log.read())
-        self._queue = TextQueue()
+        self.lost: str | None = None  # what happened to the log, if it lacks what was read
+        self.copied = _copied_lines(self.folder)
+        self._read_log()
         self._versions, self._trials = count(1), count(1)
         self._since = 0  # labels since the last refit
         self._counted: tuple[int, dict[str, Any]] = (-1, {})
         self._history: list[tuple[str, TopicModel]] = []
         self._trial: Trial | None = None
+        self.checks: list[Check] = []  # random checks, judged after each fit
         self.shape = 0  # number of edits of topics, with undone ones
         self.overtaken = False  # whether another process has edited the topics in this folder
         self.snapshots: deque[tuple[int, list[Any]]] = deque(maxlen=MAX_SNAPSHOTS)
-        self.now = self._situation(self.model, *self._labels())
+        self.moved: dict[str, Any] | None = None  # of `moved_predictions`
+        self._doubts: tuple[int, list[str]] = (0, [])  # version of the model, keys
+        labels = self._labels()
+        if self.saved_decisions is not None:
+            labels = labels._replace(identities=self._saved_identities())
+        self.now = self._situation(self.model, labels)
         self.refitter = Refitter(self._refit, self.quiet)
         if self.saved_decisions is None:
             self._save(self.now)
         if self.reviewed.decisions and self.saved_decisions != len(self.reviewed.decisions):
             self.refitter.request()
+        else:
+            self._judge(labels)
+
+    def _read_log(self) -> None:
+        self.reviewed = Reviewed(self.table.classes)
+        self.reviewed.apply(self.log.read())
+
+    def _saved_identities(self) -> dict[str, str]:
+        """Return the identities of classes by the names that they had when the model was saved."""
+        before = Reviewed(self.table.classes)
+        before.apply(self.reviewed.decisions[: self.saved_decisions])
+        return {name: identity for identity, name in before.classes.names.items()}
 
     def close(self) -> None:
         """End the thread that refits."""
@@ -113,21 +182,46 @@ class Session:
     def hear(self) -> None:
         """Read the decisions of other processes."""
         with self._lock:
-            self._heard(self.log.read(), own=0)
+            try:
+                self._heard(self.log.read(), own=0)
+                self.lost = None
+            except LogLostError as error:
+                self.lost = str(error)
 
-    def decide(self, kind: str, by: str, place: int, **content: Any) -> Decision:
-        """Record a decision about a document, with its prediction and why it was shown."""
+    def decide(
+        self, kind: str, by: str, place: int, *, create: bool = False, **content: Any
+    ) -> Decision:
+        """Record a decision about a document, with its prediction and why it was shown.
+
+        With ``create``, labels may be classes that do not exist yet.
+        """
         self.check_place(place)
-        if kind == "label":
-            content["labels"] = self._checked_labels(content["labels"])
         with self._lock:
-            said = self.said(place)
-            return self._add(kind, by, document=self.table.keys[place], **content, **said)
+            if kind == "label":
+                content |= self._label_content(content["labels"], create)
+            text = {"row": self.table.names[place], "excerpt": self.excerpt(place)}
+            said = self.said(place, by)
+            return self._add(kind, by, document=self.table.keys[place], **content, **said, **text)
 
-    def decide_many(self, by: str, places: list[int], labels: list[str]) -> None:
-        """Label several documents at once."""
-        for place in dict.fromkeys(places):
-            self.decide("label", by, place, labels=labels)
+    def decide_many(self, by: str, places: list[int], labels: list[str], create: bool) -> None:
+        """Label several documents by one decision."""
+        for place in places:
+            self.check_place(place)
+        with self._lock:
+            keys = [self.table.keys[place] for place in dict.fromkeys(places)]
+            content = self._label_content(labels, create)
+            self._add("label", by, documents=keys, **content, reason=BY_HAND)
+
+    def take_over(self, by: str, pairs: dict[str, int]) -> None:
+        """Give documents the labels of texts that are no longer in the table, by their keys."""
+        with self._lock:
+            for key, place in pairs.items():
+                self.check_place(place)
+                review = self.reviewed.reviews.get(key)
+                if review is None or review.labels is None or key in self.table.places:
+                    raise StaleError("One of these decisions has changed; look at them again.")
+                labels = [*self.reviewed.classes.shown(review.labels)]
+                self.decide("label", by, place, labels=labels, replaces=key)
 
     def make_class(self, by: str, name: str) -> None:
         """Create a class."""
@@ -135,26 +229,70 @@ class Session:
 
     def rename_class(self, by: str, old: str, new: str) -> None:
         """Rename a class; if another class has the new name, merge them."""
-        if old not in self.reviewed.classes:
-            raise StaleError(f"The class {old!r} no longer exists.")
-        self._add("rename class", by, old=old, new=self._checked_name(new, but=old))
+        identity = self._identity(old)
+        self._add("rename class", by, id=identity, old=old, new=self._checked_name(new, but=old))
+
+    def delete_class(self, by: str, name: str) -> None:
+        """Delete a class that no document has."""
+        identity = self._identity(name)
+        if self.counts()["classes"][name]:
+            raise ValueError(f"The class {name!r} has labels; merge it into another class instead.")
+        self._add("delete class", by, id=identity, name=name)
+
+    def describe_class(self, by: str, name: str, text: str) -> None:
+        """Say what a class is about."""
+        if len(text) > MAX_DESCRIPTION:
+            raise ValueError(f"A description has at most {MAX_DESCRIPTION} characters.")
+        self._add("describe class", by, id=self._identity(name), name=name, text=text.strip())
 
     def undo(self, by: str, number: int | None = None) -> Decision | None:
-        """Undo a decision, by default the last one of this tab or else of any; return it."""
+        """Undo a decision, by default the last one of this tab; return it.
+
+        Its document is shown in the tab again, for the same reason as before.
+        """
         with self._lock:
             self.hear()
-            found = [d for d in self.reviewed.counted() if d.kind in UNDOABLE]
-            if number is None:
-                own = [d for d in found if d.by == by] or found
-            else:
-                own = [d for d in found if d.number == number]
-            if own:
-                self._add("undo", by, undoes=own[-1].number)
-            return own[-1] if own else None
+            own = [
+                d
+                for d in self.reviewed.counted()
+                if d.kind in UNDOABLE and (d.by == by if number is None else d.number == number)
+            ]
+            if not own:
+                return None
+            self._add("undo", by, undoes=own[-1].number)
+            if "document" in own[-1].content and "reason" in own[-1].content:
+                kept = {name: own[-1].content[name] for name in ("document", "reason")}
+                self._add(SHOWN, by, **kept)
+            return own[-1]
+
+    def restore_log(self) -> None:
+        """Write lines back that the log lacks: those in memory, or in the model's copy."""
+        with self._lock:
+            self.hear()
+            self.log.restore(self.log.lines if self.lost else self.copied)
+            self._read_log()
+            self.lost, self.copied = None, []
+            self._counted = (-1, {})
+        self.refitter.request()
+
+    @property
+    def lacking(self) -> list[Decision]:
+        """Decisions in the model's copy of the log that the log beside the model lacks."""
+        if self.log.lines[: len(self.copied)] == self.copied:
+            return []
+        found = {*self.log.lines}
+        lines = (read_line(line, n) for n, line in enumerate(self.copied) if line not in found)
+        return [one for one in lines if one is not None and one.kind != SHOWN]
+
+    def forget_copy(self) -> None:
+        """Do without the decisions that the log lacks."""
+        self.copied = []
+        self._save(self.now)
 
     def _add(self, kind: str, by: str, **content: Any) -> Decision:
         with self._lock:
-            found = self.log.add(kind, by, **content)
+            who = {"who": self.annotator} if self.annotator else {}
+            found = self.log.add(kind, by, **who, **content)
             self._heard(found)
             return found[-1]
 
@@ -163,8 +301,9 @@ class Session:
         self.reviewed.apply(decisions)
         others = decisions[: len(decisions) - own]
         self.overtaken |= any(one.kind in ("edit", "undo edit") for one in others)
-        self._since += sum(d.kind in ("label", "undo", "rename class") for d in decisions)
-        if decisions and self._since >= self.every:
+        kinds = [one.kind for one in decisions]
+        self._since += sum(kind in ("label", "undo", *CLASS_CHANGES) for kind in kinds)
+        if any(kind in CLASS_CHANGES for kind in kinds) or (kinds and self._since >= self.every):
             self._since = 0
             self.refitter.request()
 
@@ -173,12 +312,24 @@ class Session:
         if not 0 <= place < len(self.table):
             raise ValueError(f"document={place} must be from 0 to {len(self.table) - 1}.")
 
+    def excerpt(self, place: int) -> str:
+        """Return the beginning of a text."""
+        return " ".join(self.table.texts[place][: 4 * EXCERPT_CHARACTERS].split())[
+            :EXCERPT_CHARACTERS
+        ]
+
+    def _identity(self, name: str) -> str:
+        found = self.reviewed.classes.find(name)
+        if found is None:
+            raise StaleError(f"The class {name!r} no longer exists.")
+        return found
+
     def _checked_name(self, name: str, but: str | None = None) -> str:
         """Return the normalised name of a class; reject one that differs from another in case."""
         name = " ".join(name.split())
         if not name or len(name) > MAX_CLASS_NAME:
             raise ValueError(f"The name of a class needs 1 to {MAX_CLASS_NAME} characters.")
-        others = [one for one in self.reviewed.classes if one != but]
+        others = [one for one in self.class_names if one != but]
         alike = [one for one in others if one.casefold() == name.casefold()]
         if alike and name not in alike:
             raise ValueError(
@@ -186,91 +337,196 @@ class Session:
             )
         return name
 
-    def _checked_labels(self, labels: list[str]) -> list[str]:
-        unknown = [label for label in labels if label not in self.reviewed.classes]
-        if unknown:
+    def _label_content(self, labels: list[str], create: bool) -> dict[str, Any]:
+        """Return the labels as the log has them: names, and the identities of known classes."""
+        if create:
+            labels = [self._checked_name(label) for label in labels]
+        ids = [self.reviewed.classes.find(label) for label in labels]
+        unknown = [label for label, one in zip(labels, ids, strict=True) if one is None]
+        if unknown and not create:
             raise StaleError(f"The class {unknown[0]!r} does not exist; create it first.")
         if len(labels) > 1 and not self.table.several:
             raise ValueError(
                 "The app was started for one label per document; start it for several to give more."
             )
-        return labels
+        return {"labels": labels, "ids": ids}
+
+    # ---- classes by name
+
+    @property
+    def class_names(self) -> list[str]:
+        """The current names of all classes."""
+        return [*self.reviewed.classes.names.values()]
+
+    def current_names(self, predicted: Any) -> list[str] | None:
+        """Return the current names of classes that the model predicts; None without prediction."""
+        if predicted is None:
+            return None
+        return [*self.reviewed.classes.shown(self._ids(predicted))]
+
+    def prediction(self, place: int) -> list[str] | None:
+        """Return the names of the classes predicted for a document; None without prediction."""
+        document = self.now.documents[place]
+        return self.current_names(document.prediction) if document.topic >= 0 else None
+
+    def _ids(self, predicted: Any) -> list[str | None]:
+        names = predicted if isinstance(predicted, tuple | list) else [predicted]
+        return [self.now.identities.get(str(name)) for name in names]
 
     # ---- the queue
 
-    def said(self, place: int) -> dict[str, Any]:
-        """Return the current prediction for a document, and why the queue shows it."""
-        now = self.now
-        document = now.documents[place]
-        known = document.topic >= 0
-        prediction = document.prediction if known else None
+    def said(self, place: int, by: str) -> dict[str, Any]:
+        """Return the current prediction for a document, and why a tab shows it."""
+        document, shown = self.now.documents[place], self.reviewed.shown.get(by)
+        own = shown is not None and shown.document == self.table.keys[place]
+        prediction = self.prediction(place)
         return {
-            "reason": self._queue.reason(place, now.queue),
-            "prediction": list(prediction) if isinstance(prediction, tuple) else prediction,
+            "reason": shown.reason if own and shown is not None else BY_HAND,
+            "prediction": prediction,
+            "predicted": None if prediction is None else self._ids(document.prediction),
             "confidence": document.confidence if prediction is not None else None,
         }
 
-    def next(self, by: str, leave: int | None = None) -> int | None:
+    def next(self, by: str, queue: str = "") -> int | None:
         """Return the next document for a tab; None if there is none at the moment.
 
-        Documents in other tabs are skipped, and so is ``leave``.
+        ``queue`` may be a reason to look at labels again: one of `REVIEW_QUEUES`.
         """
-        with self._lock:
-            self.hear()
-            waiting = [row for row in self.now.queue if self._is_open(row.document)]
-            stale = self.now.decisions != len(self.reviewed.decisions)
-            if len(waiting) < self.every and stale and not self.refitter.busy:
-                self.refitter.request()  # once, because each request delays the fit
-            return self._queue.take(by, waiting, leave)
+        if queue == DOUBTED:
+            self._find_doubts()
+        with self._lock, self.log.locked() as file:
+            self._heard(self.log.read_on(file), own=0)
+            rows = self._rows_again(queue) if queue else self._rows_to_label()
+            is_free = free_texts(self.table, self.reviewed, by, datetime.now(UTC))
+            own = self.reviewed.shown.get(by)
+            place = self.table.places.get(own.document) if own is not None else None
+            if own is not None and place is not None and self._is_wanted(place, own.reason, queue):
+                return place
+            found = next((row for row in rows if is_free(row[0])), None)
+            if found is None:
+                return None
+            place, reason = found
+            line = encode_line(SHOWN, by, document=self.table.keys[place], reason=reason)
+            self._heard(self.log.append(file, line, durable=False))
+            return place
+
+    def _rows_to_label(self) -> Iterator[tuple[int, str]]:
+        """Yield documents without a decision, and some that want a second opinion, with reasons."""
+        keys, known = self.table.keys, self.reviewed.reviews
+        waiting = [row for row in self.now.queue if keys[row.document] not in known]
+        stale = self.now.decisions != len(self.reviewed.decisions)
+        if len(waiting) < self.every and stale and not self.refitter.busy:
+            self.refitter.request()  # once, because each request delays the fit
+        second = [p for p in self._second_places() if self._is_open(p)]
+        own = sum(review.who == self.annotator for review in self.reviewed.history)
+        if own % SECOND_PART == SECOND_PART - 1:
+            yield from ((place, SECOND) for place in second)
+        yield from ((int(row.document), row.reason) for row in waiting)
+        yield from ((place, SECOND) for place in second)
+        given = enumerate(self.table.given)
+        yield from ((p, REST) for p, labels in given if not labels and keys[p] not in known)
+
+    def _second_places(self) -> Iterator[int]:
+        if self.overlap:
+            places = self.table.places
+            yield from (places[key] for key in self.reviewed.opinions if key in places)
+
+    def _rows_again(self, queue: str) -> list[tuple[int, str]]:
+        """Return documents to look at again, with the reason."""
+        keys = {
+            DOUBTED: lambda: self._doubts[1],
+            DISAGREED: lambda: disagreements(self.reviewed),
+            FLAGGED: lambda: sorted(self.reviewed.flags),
+        }[queue]()
+        places = [self.table.places[key] for key in keys if key in self.table.places]
+        return [(place, queue) for place in places if self._is_wanted(place, queue, queue)]
+
+    def _is_wanted(self, place: int, reason: str, queue: str) -> bool:
+        """Tell whether a tab still wants a document that it shows for a reason."""
+        key = self.table.keys[place]
+        if queue:
+            again = key in self.reviewed.flags if queue == FLAGGED else True
+            return reason == queue and again and (key, queue) not in self.reviewed.looked_at
+        return reason not in REVIEW_QUEUES and self._is_open(place)
+
+    def _find_doubts(self) -> None:
+        """Find labels that look wrong, once for each model."""
+        now, y = self.now, self._labels().y
+        if self._doubts[0] == now.version or y is None or self.table.several:
+            return
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                found = now.model.doubtful_labels(self.table.texts, y)
+        except ValueError:  # too few labels to judge one by the others
+            return
+        self._doubts = now.version, [self.table.keys[row.document] for row in found]
 
     @property
     def exhausted(self) -> bool:
         """Whether no document is left to label."""
-        with self._lock:
-            fresh = self.now.decisions == len(self.reviewed.decisions)
-            return fresh and not any(self._is_open(row.document) for row in self.now.queue)
+        return bool(self.counts()["open"] == 0)
 
     def _is_open(self, place: int) -> bool:
-        return self.table.keys[place] not in self.reviewed.reviews
+        key = self.table.keys[place]
+        return key not in self.reviewed.reviews or wants_second_opinion(
+            self.reviewed, key, self.annotator, self.overlap
+        )
 
     # ---- fits
 
-    def _labels(self) -> tuple[list[Any] | None, list[Any], int]:
-        """Return y, a mark for each finished document, and the number of decisions."""
+    def _labels(self) -> LabelState:
         with self._lock:
             y = self.table.targets(self.reviewed)
             pairs = zip(self.table.keys, self.table.given, strict=True)
             done = ["done" if k in self.reviewed.reviews or given else "" for k, given in pairs]
-            return y, done, len(self.reviewed.decisions)
+            names = {name: identity for identity, name in self.reviewed.classes.names.items()}
+            return LabelState(y, done, len(self.reviewed.decisions), names)
 
-    def _situation(
-        self, model: TopicModel, y: list[Any] | None, done: list[Any], decisions: int
-    ) -> Situation:
+    def _situation(self, model: TopicModel, labels: LabelState) -> Situation:
         """Describe the documents with a model, and choose which to label next."""
         texts = self.table.texts
         known = FittedDocuments.known(model, texts) is not None
         documents = list(model.documents() if known else model.documents(texts))
-        queue = list(model.to_label(texts, QUEUE_LENGTH, y=done, random_state=decisions))
+        decisions = labels.decisions
+        queue = list(model.to_label(texts, QUEUE_LENGTH, y=labels.done, random_state=decisions))
         queue = mixed(queue, len(self.reviewed.reviews))
-        return Situation(model, documents, queue, decisions, next(self._versions))
+        version = next(self._versions)
+        return Situation(model, documents, queue, decisions, labels.identities, version)
 
     def _refit(self) -> None:
         """Refit with the current labels; the refitter's thread calls this."""
         before, labels = self.now, self._labels()
         model = before.model
         with warnings.catch_warnings(action="ignore"):
-            if labels[0] is not None:
-                model = self._warm_fit(model, labels[0])
-            new = self._situation(model, *labels)
+            if labels.y is not None:
+                model = self._warm_fit(model, labels.y)
+            else:
+                labels = labels._replace(identities=before.identities)
+            new = self._situation(model, labels)
         with self._lock:
             if self.now is not before:  # an edit was accepted in the meantime
                 self.refitter.request()
                 return
             self.now = new
-            if labels[0] is not None:
-                known = sum(map(bool, labels[0]))
-                self.snapshots.append((known, [one.prediction for one in new.documents]))
+            if labels.y is not None:
+                known = sum(map(bool, labels.y))
+                self.snapshots.append((known, [self._ids(d.prediction) for d in new.documents]))
+                self.moved = moved_predictions([*self.snapshots])
         self._save(new)
+        self._judge(labels)
+
+    def _judge(self, labels: LabelState) -> None:
+        """Compare random checks with predictions by labels of other documents."""
+        if labels.y is None:
+            return
+        with self._lock:
+            checks = random_reviews(self.reviewed, self.table)
+            self.checks = earlier_predictions(checks, self.reviewed)
+        if not self.table.several:
+            with warnings.catch_warnings(action="ignore"):
+                self.checks = judge_checks(
+                    checks, self.now.model, self.table, labels.y, labels.identities
+                )
 
     def _warm_fit(self, model: TopicModel, y: Any) -> TopicModel:
         return model.refit(self.table.texts, y, iterations=REFIT_ITERATIONS, sample=REFIT_SAMPLE)
@@ -282,13 +538,17 @@ class Session:
             if self.now is situation and not self.overtaken:
                 app = {"decisions": situation.decisions, "log": self.log.path.name}
                 situation.model.save(self.folder, notes={**self.manifest, "app": app})
+                if not self.lost and not self.lacking:
+                    lines = [*self.log.lines]
+                    write_private(copy_path(self.folder), b"".join(line + b"\n" for line in lines))
+                    self.copied = []
 
     # ---- edits of topics
 
     def try_edit(self, name: str, arguments: dict[str, Any]) -> Trial:
         """Edit the topics of the current model and refit it, for the user to look at."""
         edit = check_edit(name, arguments)
-        before, (y, *_) = self.now, self._labels()
+        before, y = self.now, self._labels().y
         after = self._fitted_edit(before.model, edit, arguments, y)
         sources = edit.sources(len(before.model.topic_names_), **arguments)
         rows = known_rows(after, self.table.texts)
@@ -330,24 +590,24 @@ class Session:
                 if trial is not None and trial.before is before:
                     after = trial.after
                 else:
-                    after = self._fitted_edit(before.model, edit, arguments, labels[0])
-                done = self._install(before, self._situation(after, *labels), name)
+                    after = self._fitted_edit(before.model, edit, arguments, labels.y)
+                new = self._situation(after, labels)
+                with self._lock:
+                    if done := self.now is before:
+                        self._add("edit", by, edit=name, arguments=arguments)
+                        self._history.append((name, before.model))
+                        self._install(new)
         self._save(self.now)
-        self._add("edit", by, edit=name, arguments=arguments)
 
     def _check_not_overtaken(self) -> None:
         self.hear()
         if self.overtaken:
             raise StaleError("Another run of the app edited the topics; start this one again.")
 
-    def _install(self, before: Situation, after: Situation, name: str) -> bool:
-        with self._lock:
-            if self.now is not before:
-                return False
-            self.now, self._trial = after, None
-            self._history.append((name, before.model))
-            self.shape += 1
-            return True
+    def _install(self, situation: Situation) -> None:
+        """Use an edited model; the log has the edit already."""
+        self.now, self._trial = situation, None
+        self.shape += 1
 
     def undo_edit(self, by: str) -> str | None:
         """Undo the last edit; return its name, or None if there is none."""
@@ -356,19 +616,18 @@ class Session:
             if not self._history:
                 return None
             name, model = self._history[-1]
-            situation = self._situation(model, *self._labels())
+            situation = self._situation(model, self._labels())
             with self._lock:
+                self._add("undo edit", by, edit=name)
                 self._history.pop()
-                self.now, self._trial = situation, None
-                self.shape += 1
+                self._install(situation)
         self._save(situation)
-        self._add("undo edit", by, edit=name)
         self.refitter.request()
         return name
 
     def measure_stability(self) -> None:
         """Measure how stable the topics of the current model are; the next fit discards it."""
-        before, (y, *_) = self.now, self._labels()
+        before, y = self.now, self._labels().y
         model = copy.copy(before.model)
         with warnings.catch_warnings(action="ignore"):
             model.stability(self.table.texts, y, runs=STABILITY_RUNS)
@@ -394,22 +653,32 @@ class Session:
     def _count(self) -> dict[str, Any]:
         """Count without visiting all documents, which would delay the answer."""
         texts, names = self.table, self.reviewed.current_name
-        reviews = {k: r for k, r in self.reviewed.reviews.items() if k in texts.places}
-        decided = {k: r.labels for k, r in reviews.items() if r.labels is not None}
-        given = (texts.given[texts.places[key]] for key in decided)
-        table = texts.given_counts - Counter(filter(None, given))
+        keys = [key for key in self.reviewed.reviews if key in texts.places]
+        decided = {k: labels for k in keys if (labels := self.reviewed.labels_of(k)) is not None}
+        given = {key: found for key in keys if (found := texts.given[texts.places[key]])}
+        table = texts.given_counts - Counter(given[key] for key in given if key in decided)
         by_class = Counter(label for labels in decided.values() for label in labels)
         for labels, number in table.items():
             by_class.update(dict.fromkeys(map(names, labels), number))
+        untouched = texts.given_counts.total() - len(given)
         return {
             "documents": len(texts),
             "table": table.total(),
             "reviewed": len(decided),
-            "skipped": len(reviews) - len(decided),
+            "skipped": len(keys) - len(decided),
             "flagged": len(self.reviewed.flags & texts.places.keys()),
-            "elsewhere": len(self.reviewed.reviews) - len(reviews),
-            "classes": {name: by_class[name] for name in self.reviewed.classes},
+            "elsewhere": len(self.reviewed.reviews) - len(keys),
+            "open": len(texts) - len(keys) - untouched,
+            "classes": {name: by_class[name] for name in self.class_names},
         }
+
+
+def _copied_lines(folder: Path) -> list[bytes]:
+    """Return the lines of the copy of the log that is in a model folder."""
+    try:
+        return copy_path(folder).read_bytes().split(b"\n")[:-1]
+    except OSError:
+        return []
 
 
 def first_targets(table: TextTable, folder: Path) -> list[Any] | None:

@@ -1,11 +1,12 @@
-"""The texts of a table with their labels, and the queue in which they are labelled."""
+"""The texts of a table with their labels, and which text a tab shows next."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,13 @@ from cofactor.text.labelling.suggestions import RANDOM, RANDOM_PART
 
 FROM_TABLE, FROM_REVIEW = "table", "reviewed"
 """Sources of labels; predictions are never labels."""
-BY_HAND = "chosen by hand"
+BY_HAND, REST, SECOND = "chosen by hand", "next in the table", "second opinion"
+DOUBTED, DISAGREED, FLAGGED = "doubtful label", "people disagree", "flagged"
+"""Reasons for showing a document, beside those of `TopicModel.to_label`."""
+BLIND = (RANDOM, SECOND)
+"""Reasons for which the suggestion, and what others decided, is hidden."""
+HOLD = timedelta(minutes=10)
+"""A text that a tab shows is not given to other tabs for so long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +90,9 @@ class TextTable:
         self, place: int, reviewed: Reviewed, key: str | None = None
     ) -> tuple[tuple[str, ...] | None, str | None]:
         """Return the labels of one document and their source."""
-        review = reviewed.reviews.get(self.keys[place] if key is None else key)
-        if review is not None and review.labels is not None:
-            return review.labels, FROM_REVIEW
+        labels = reviewed.labels_of(self.keys[place] if key is None else key)
+        if labels is not None:
+            return labels, FROM_REVIEW
         if given := self.given[place]:
             return tuple(dict.fromkeys(map(reviewed.current_name, given))), FROM_TABLE
         return None, None
@@ -109,29 +116,40 @@ def each_key(texts: Iterable[str]) -> Iterator[str]:
         seen[digest] += 1
 
 
-class TextQueue:
-    """Hands out documents so that no two tabs show the same one, and remembers why each was shown.
+def free_texts(
+    table: TextTable, reviewed: Reviewed, tab: str, now: datetime
+) -> Callable[[int], bool]:
+    """Return a function that tells whether no other tab has shown a document recently."""
+    held = {
+        one.document
+        for other, one in reviewed.shown.items()
+        if other != tab and now - one.since < HOLD
+    }
+    return lambda place: table.keys[place] not in held
 
-    The rows come from `TopicModel.to_label`.
+
+def wants_second_opinion(reviewed: Reviewed, key: str, who: str, overlap: float) -> bool:
+    """Tell whether a document belongs to the share that two people label, and lacks this one.
+
+    Its key, a digest of the text, decides, so that all processes agree.
     """
+    if int(key[:8], 16) >= overlap * 16**8:
+        return False
+    if (key, who) in reviewed.seen_by or (key, DISAGREED) in reviewed.looked_at:
+        return False
+    return len(reviewed.opinions.get(key, {})) == 1
 
-    def __init__(self) -> None:
-        self._shown: dict[str, int] = {}  # the document in each tab
-        self._reasons: dict[int, str] = {}
 
-    def take(self, tab: str, rows: Iterable[Any], leave: int | None) -> int | None:
-        """Return the first document that no other tab shows and that is not ``leave``."""
-        taken = {place for other, place in self._shown.items() if other != tab}
-        for row in rows:
-            if row.document not in taken and row.document != leave:
-                self._shown[tab], self._reasons[row.document] = row.document, row.reason
-                return int(row.document)
-        return None
-
-    def reason(self, place: int, rows: Iterable[Any]) -> str:
-        """Return why a document was or will be shown."""
-        waiting = (row.reason for row in rows if row.document == place)
-        return self._reasons.get(place) or next(waiting, BY_HAND)
+def disagreements(reviewed: Reviewed) -> list[str]:
+    """Return the documents about which people disagree and nobody has decided, by key."""
+    return [
+        key
+        for key, people in reviewed.opinions.items()
+        if len(people) > 1
+        and (key, DISAGREED) not in reviewed.looked_at
+        and len({frozenset(reviewed.classes.shown(one.labels or ())) for one in people.values()})
+        > 1
+    ]
 
 
 def mixed(rows: list[Any], reviewed: int) -> list[Any]:

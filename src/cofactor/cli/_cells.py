@@ -57,6 +57,23 @@ def expected_of_cells(model: Any) -> str:
     return "" if expected is None else f"Expected on new cells like these: {expected}."
 
 
+def markers_of(model: Any, name: str, genes: int) -> dict[str, Any]:
+    """Return the markers of a class, the class most like it, and the markers against that one."""
+    against = [m.against for m in model.markers["nearest"] if m.group == name]
+    return {
+        "genes": model.marker_genes("classes", name, genes),
+        "nearest": next(iter(against), None),
+        "genes_against": model.marker_genes("nearest", name, genes),
+    }
+
+
+def no_marker() -> str:
+    """Return what is shown for a class without markers."""
+    from cofactor.sc.markers import NO_MARKER
+
+    return NO_MARKER
+
+
 def cell_topics(model: Any, genes: int) -> list[dict[str, Any]]:
     """Return the topics of a model of cells, the largest first."""
     links, shares = model.topic_classes, model.mean_shares

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+import click
 
 from cofactor._version import __version__
 from cofactor.cli._command import BadInput, message_of, refusals
 from cofactor.cli._options import TableOptions
 from cofactor.cli._tables import Reading, holds_blocks, read_table
 from cofactor.cli._terminal import announce, note
-from cofactor.io.atomic import has_only_other_files
+from cofactor.io.atomic import DiskFullError, free_space, has_only_other_files
 from cofactor.io.errors import at, printable, similar_path
+from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError
 from cofactor.io.tables.labels import as_noted
-from cofactor.io.tables.sources import DESCRIPTORS
 
 
 @dataclass
@@ -62,8 +65,8 @@ class OpenedModel:
         }
 
 
-def open_model(path: Path) -> OpenedModel:
-    """Load the TopicModel in a folder."""
+def open_model(path: Path, encoder_cache: Path | None = None) -> OpenedModel:
+    """Load the TopicModel in a folder; its encoder uses a cache, if one is named."""
     from cofactor.io.models import ModelFormatError, load_model, read_facts
 
     try:
@@ -81,7 +84,17 @@ def open_model(path: Path) -> OpenedModel:
             f"{at(path)} holds a {facts['model']}, which has no words; this command needs a "
             "TopicModel, as cofactor fit writes it."
         )
+    model.encoder = cached(model.encoder, encoder_cache)
     return OpenedModel(path, model, facts)
+
+
+def cached(encoder: Any, folder: Path | None) -> Any:
+    """Return an encoder that keeps its vectors in a folder, if both are named."""
+    if encoder is None or folder is None:
+        return encoder
+    from cofactor.text import CachedEncoder
+
+    return CachedEncoder(encoder, folder)
 
 
 def answered(document: Any) -> tuple[Any, float | None]:
@@ -109,7 +122,7 @@ def find_data(opened: OpenedModel, given: Path | None) -> Path | None:
     if not isinstance(noted, str):
         return None
     path = Path(os.path.normpath(opened.path / noted))
-    piped = os.path.abspath(path).startswith(DESCRIPTORS)  # what was read there is gone
+    piped = is_descriptor(os.path.abspath(path))  # what was read there is gone
     return path if path.exists() and not piped else None
 
 
@@ -247,8 +260,26 @@ def saved_model(model: Any, output: Path, notes: dict[str, Any]) -> str:
     """Save a model; return a sentence that says where it is, and whether it replaced another."""
     replaced = (output / "manifest.json").exists()
     with refusals():
-        model.save(output, notes=notes)
+        try:
+            model.save(output, notes=notes)
+        except DiskFullError as error:
+            _save_elsewhere(model, notes, error)
     return f"Wrote the model to {output}{', in place of the one there' if replaced else ''}."
+
+
+def _save_elsewhere(model: Any, notes: dict[str, Any], error: DiskFullError) -> NoReturn:
+    """Save a model where there is room, so that the fit is not lost, and say where."""
+    name = f"{error.path.name or 'model'}-saved"
+    for folder in (Path.cwd(), Path.home(), Path(tempfile.gettempdir())):
+        if not os.access(folder, os.W_OK) or free_space(folder) <= error.needed:
+            continue
+        place = place_beside(folder / name)
+        with suppress(OSError):
+            model.save(place, notes=notes)
+            raise click.ClickException(
+                printable(f"{error} The model is not lost: it was saved to {place}.")
+            ) from error
+    raise error
 
 
 def place_beside(output: Path) -> Path:
@@ -279,10 +310,13 @@ class WatchedFit:
         return FitInterruptedWarning in self.warnings.values()
 
     def reporter(self) -> Any:
-        """Return a callback that shows the number of finished iterations."""
+        """Return a callback that shows the number of encoded texts and finished iterations."""
         from cofactor.callbacks import ReportIterations
 
-        return ReportIterations(lambda done: self.progress(f"iteration {done}"))
+        return ReportIterations(
+            lambda done: self.progress(f"iteration {done}"),
+            lambda done, total: self.progress(f"encoding text {done:,} of {total:,}"),
+        )
 
     def _catch(self, message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
         from cofactor.estimators.base import FitInterruptedWarning

@@ -9,7 +9,6 @@ A model's manifest notes its `TableOptions`, so that later commands read the tab
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -20,6 +19,7 @@ import click
 
 from cofactor.cli._command import BadInput
 from cofactor.io.errors import at, similar_path
+from cofactor.io.platform import STANDARD_INPUT
 from cofactor.io.tables.labels import (
     LabelColumns,
     Relabels,
@@ -28,8 +28,6 @@ from cofactor.io.tables.labels import (
     read_relabels,
 )
 
-STANDARD_INPUT = "/dev/stdin"
-"""The path of what users call -."""
 PERIODS = ("day", "week", "month", "quarter", "year")
 
 # ---- types of values
@@ -39,7 +37,8 @@ class _ExistingPath(click.Path):
     """A path that must exist; "-" is standard input. Errors suggest a path of a similar name."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        value = STANDARD_INPUT if value == "-" else value
+        if value == "-":
+            return self.coerce_path_result(STANDARD_INPUT)
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -191,8 +190,8 @@ def _seeds(_: Any, __: Any, given: tuple[str, ...]) -> dict[str, list[str]] | No
     return seeds or None
 
 
-def _classes(_: Any, __: Any, given: str | None) -> dict[str, list[str]] | None:
-    """Return the words of each class: those after its name, or those of the name."""
+def _classes(_: Any, __: Any, given: str | None) -> dict[str, str] | None:
+    """Return words or a sentence about each class: what follows its name, or the name."""
     if given is None:
         return None
     from cofactor.io.tables.sources import check_plain_file
@@ -204,27 +203,15 @@ def _classes(_: Any, __: Any, given: str | None) -> dict[str, list[str]] | None:
             lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, ValueError) as error:
             raise BadInput(f"--classes {given!r} cannot be read: {error}.") from error
-    found: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
     for line in filter(str.strip, lines):
-        name, _, words = (part.strip() for part in line.partition(":"))
-        if not name or name in found:
-            what = "has a class without a name" if not name else f"names {name!r} twice"
-            raise BadInput(f"--classes {what}; give each class its own name.")
-        found[name] = _meaningful_words(words or name)
-        if not found[name]:
-            raise BadInput(f"--classes: {name!r} has no words; add some after a colon.")
+        name, _, about = (part.strip() for part in line.partition(":"))
+        if name in found:
+            raise BadInput(f"--classes names {name!r} twice; give each class its own name.")
+        found[name] = about or name
     if len(found) < 2:
         raise BadInput(f"--classes {given!r} names fewer than two classes, or is no file.")
     return found
-
-
-def _meaningful_words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without English grammatical words."""
-    from cofactor.text.vectorizer.languages import grammatical_words
-
-    words = re.findall(r"\w+", text.lower())
-    hidden = grammatical_words("english")
-    return [word for word in dict.fromkeys(words) if word not in hidden] or words
 
 
 def _class_weight(_: Any, __: Any, given: tuple[str, ...]) -> dict[str, float] | str | None:
@@ -252,8 +239,8 @@ def _encoder(_: Any, __: Any, name: str | None) -> str | None:
 
 
 def _jobs(_: Any, __: Any, number: int) -> int:
-    if number == 0:
-        raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
+    if number < -1 or number == 0:
+        raise BadInput(f"--jobs {number} is no number of threads; give 1 or more, or -1 for all.")
     return number
 
 
@@ -296,6 +283,12 @@ SHARED = {
         type=click.Choice(["auto", "topics", "classes", "numbers"]),
         default="auto",
     ),
+    "log": option(
+        "--log",
+        "Learn the logarithms of numbers; 'auto' does so if they are positive and skewed.",
+        type=click.Choice(["auto", "yes", "no"]),
+        default="auto",
+    ),
     "seed": option("--seed", "Random seed.", type=SEED, default=0),
     "seed_words": repeated(
         "--seed-words NAME=WORD,WORD",
@@ -321,16 +314,33 @@ SHARED = {
     ),
     "stem": option(
         "--stem N",
-        "Treat words with the same first N letters as one. 'auto' is 6, or 'none' for English "
-        "and other languages with few endings; 'none' keeps all words apart.",
+        "Treat words with the same first N letters as one. 'auto' finds the stem of a word by the "
+        "rules of the text's language; 'none' keeps all words apart.",
         default="auto",
         callback=_letters,
+    ),
+    "max_words": option(
+        "--words max_words N",
+        "Maximum number of words that the model knows, the most frequent ones.  [default: 20,000 "
+        "for each language]",
+        type=COUNT,
+    ),
+    "min_documents": option(
+        "--min-documents N",
+        "Leave out words that are in fewer documents.  [default: 5, 2 or 1, by the texts]",
+        type=COUNT,
+    ),
+    "drop_repeated": option(
+        "--drop-repeated",
+        "Leave out lines and sentences that many texts repeat word for word, such as signatures.",
+        is_flag=True,
     ),
     "raw": option("--raw", "Keep tags, entities, URLs and e-mail addresses.", is_flag=True),
     "classes": option(
         "--classes NAMES_OR_FILE",
-        "Classes by their names, like 'Sports,World,Science and technology', instead of labels; or "
-        "a file with a class in each line, and words about it after a colon.",
+        "Classes by their names, like 'Sports,World,Science and technology', where labels are "
+        "missing; or a file with a class in each line, and words or a sentence about it after a "
+        "colon.",
         callback=_classes,
     ),
     "encoder": option(
@@ -338,6 +348,12 @@ SHARED = {
         "Vectors of the texts, which help to predict classes from few labels: a folder with a "
         "static model of model2vec, or wordllama for English texts.",
         callback=_encoder,
+    ),
+    "encoder_cache": option(
+        "--encoder-cache FOLDER",
+        "Keep the vectors of the encoder in FOLDER, up to 1 GB, and read them from there the next "
+        "time; for slow encoders.",
+        type=FOLDER,
     ),
     "class_weight": option(
         "--class-weight CLASS=WEIGHT",
@@ -354,6 +370,7 @@ SHARED = {
         "--layer NAME", "Layer of an .h5ad file that holds the raw counts.  [default: X]"
     ),
     "data": option("--data", "Table of the documents.  [default: the one of the fit]", type=TABLE),
+    "force": option("--force", "Replace an output that exists.", is_flag=True),
     "as_json": option("--json as_json", "Print the result as JSON.", is_flag=True),
 }
 """The options by the names of their parameters."""
@@ -575,6 +592,9 @@ class WordOptions:
     characters: bool
     stem: Any
     raw: bool
+    max_words: int | None
+    min_documents: int | None
+    drop_repeated: bool
 
     def vectorizer(self, keep_grammar: Any = "auto") -> Any:
         """Return the vectorizer that the options ask for."""
@@ -584,9 +604,12 @@ class WordOptions:
 
         return WordVectorizer(
             clean=not self.raw,
+            drop_repeated=self.drop_repeated,
             language=self.language,
             stop_words=self.stop_words,
             stem=self.stem,
+            max_features=self.max_words or "auto",
+            min_df=self.min_documents or "auto",
             ngram_range=(2, 4) if self.characters else (1, 2) if self.bigrams else (1, 1),
             tokens="characters" if self.characters else "auto",
             keep_grammar=keep_grammar,
@@ -595,7 +618,10 @@ class WordOptions:
 
 _WORDS = {
     name: SHARED[name]
-    for name in ("language", "stop_words", "bigrams", "characters", "stem", "raw")
+    for name in (
+        *("language", "stop_words", "bigrams", "characters", "stem", "raw"),
+        *("max_words", "min_documents", "drop_repeated"),
+    )
 }
 WORDS = Group("words", _WORDS, WordOptions)
 
@@ -609,6 +635,7 @@ class ModelOptions:
     seed_words: dict[str, list[str]] | None
     words: WordOptions
     class_weight: dict[str, float] | str | None
+    log: str
     iterations: int
     jobs: int
 
@@ -629,6 +656,7 @@ class ModelOptions:
             vectorizer=vectorizer,
             max_iter=self.iterations,
             class_weight=self.class_weight,
+            log=self.log,
             n_jobs=self.jobs,
             random_state=self.seed,
             **further,
@@ -636,5 +664,5 @@ class ModelOptions:
 
 
 _SETTINGS = {name: SHARED[name] for name in ("task", "seed", "seed_words")}
-_SETTINGS |= _WORDS | {name: SHARED[name] for name in ("class_weight", "iterations", "jobs")}
+_SETTINGS |= _WORDS | {name: SHARED[name] for name in ("class_weight", "log", "iterations", "jobs")}
 SETTINGS = Group("settings", _SETTINGS, ModelOptions.given)

@@ -8,6 +8,7 @@ with the user's --task, and `targets_of` returns what `TopicModel.fit` takes.
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,13 @@ from cofactor.cli._terminal import note, note_each
 from cofactor.io.errors import suggestion
 from cofactor.io.tables import Documents, InputError, Source, open_source, read_documents
 from cofactor.io.tables.dates import Dates, read_dates
-from cofactor.io.tables.label_advice import label_notes, names, refusal, unlabelled_notes
+from cofactor.io.tables.label_advice import (
+    label_notes,
+    names,
+    numbers_beside_marks,
+    refusal,
+    unlabelled_notes,
+)
 from cofactor.io.tables.labels import (
     LabelCounts,
     as_text,
@@ -287,7 +294,7 @@ def settle_form(counts: LabelCounts, asked: str) -> str:
     if form == "none" and asked in ("classes", "numbers"):
         raise NoLabelsError(
             f"--task {asked} needs labels, but there are none; name their column with --label"
-            f"{', or give --seed-words for each class' if asked == 'classes' else ''}."
+            f"{', or name the classes with --classes' if asked == 'classes' else ''}."
         )
     if asked in ("topics", "none") or form == "none":
         return "none"
@@ -314,8 +321,17 @@ def count_classes(counts: LabelCounts, form: str) -> int:
     return known.get(form, len(counts.labels))
 
 
-def targets_of(form: str, source: Source, documents: Documents, columns: Sequence[str]) -> Any:
-    """Return the labels of documents as `TopicModel.fit` takes them."""
+def targets_of(
+    form: str,
+    source: Source,
+    documents: Documents,
+    columns: Sequence[str],
+    counts: LabelCounts | None = None,
+) -> Any:
+    """Return the labels of documents as `TopicModel.fit` takes them.
+
+    ``counts`` are the labels of the whole table, if these are only some of its documents.
+    """
     cells = documents.label_cells or []
     if form == "none":
         return None
@@ -323,21 +339,22 @@ def targets_of(form: str, source: Source, documents: Documents, columns: Sequenc
         return [next(iter(join_columns(one) or ("",))) for one in cells]
     if form == "sets":
         return [join_columns(one) for one in cells]
-    if form == "numbers" and len(columns) == 1:
-        return label_numbers(source, documents, columns[0])
-    return _matrix(form, source, documents, columns)
+    if form == "numbers":
+        styles = [None] * len(columns) if counts is None else counts.styles
+        values = [
+            label_numbers(source, documents, name, place, style)
+            for place, (name, style) in enumerate(zip(columns, styles, strict=True))
+        ]
+        return values[0] if len(columns) == 1 else _matrix([*zip(*values, strict=True)], columns)
+    return _matrix([[*map(read_switch, one)] for one in cells], columns)
 
 
-def _matrix(form: str, source: Source, documents: Documents, columns: Sequence[str]) -> Any:
+def _matrix(rows: list[Any], columns: Sequence[str]) -> Any:
     import numpy as np
 
     from cofactor.targets.reading import NamedMatrix
 
-    if form == "columns":
-        cells = documents.label_cells or []
-        return NamedMatrix(np.array([list(map(read_switch, one)) for one in cells]), [*columns])
-    values = [label_numbers(source, documents, name, place) for place, name in enumerate(columns)]
-    return NamedMatrix(np.column_stack(values), [*columns])
+    return NamedMatrix(np.array(rows, dtype=float), [*columns])
 
 
 # ---- doubts about a table
@@ -371,6 +388,12 @@ def label_doubts(reading: Reading, task: str) -> list[str]:
             f"{reason} Name the right column with --label, or insist with --task classes or --task "
             "numbers."
         )
+    if task == "auto" and (unknown := numbers_beside_marks(reading.counts)):
+        words = " ".join(word for one in unknown for word in ("--unlabelled", shlex.quote(one)))
+        raise BadInput(
+            f"The labels are numbers, except for {names(unknown)}: if that means not labelled, add "
+            f"{words}; --task classes predicts classes."
+        )
     fewest, form = facts["min_labels"] or 0, facts["labels_are"]
     notes = label_notes(reading.counts, fewest, form, fitted=True)
     return [*found, *map(message_of, notes)]
@@ -398,7 +421,6 @@ def tell_language(vectorizer: Any, names: list[str]) -> None:
 
 def on_languages(names: list[str]) -> list[str]:
     """Return sentences about the languages of texts: what is done, and what will not work well."""
-    from cofactor.text.vectorizer.analyzer import STEM_LETTERS
     from cofactor.text.vectorizer.languages import FEW_ENDINGS, WITHOUT_SPACES, grammatical_words
 
     if not names:
@@ -409,8 +431,8 @@ def on_languages(names: list[str]) -> list[str]:
     if len(names) > 1:
         listed = f"{', '.join(names[:-1])} and {names[-1]}".title().replace(" And ", " and ")
         return [
-            f"{listed} texts: the grammatical words of each language are left out (--language none "
-            "keeps them).",
+            f"{listed} texts: each text is read by the rules of its language. Grammatical words "
+            "are left out (--language none keeps them).",
             "With several languages, topics often follow the languages; if that is not what you "
             "want, fit each language on its own.",
         ]
@@ -419,11 +441,7 @@ def on_languages(names: list[str]) -> list[str]:
         "left out (--language none keeps them)."
     )
     if names[0] not in FEW_ENDINGS:
-        return [
-            first,
-            f"Words that agree in their first {STEM_LETTERS} letters count as one (--stem none "
-            "keeps them apart).",
-        ]
+        return [first, "The forms of a word count as one (--stem none keeps them apart)."]
     pairs = ["Pairs of neighbouring letters count as words."]
     return [first, *(pairs if names[0] in WITHOUT_SPACES else [])]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import sys
 import textwrap
@@ -14,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from cofactor.io import platform
 from cofactor.io.atomic import WRITES, replacing
 from cofactor.io.errors import InputError, at, printable, shortened
 from cofactor.io.json_text import to_json
@@ -63,7 +63,7 @@ def note_each(sentences: Iterable[str]) -> None:
 
 def note_next(*words: object) -> None:
     """Print the command that usually comes next."""
-    note(f"Next: {shlex.join(['cofactor', *map(str, words)])}")
+    note(f"Next: {platform.HERE.command(['cofactor', *map(str, words)])}")
 
 
 def emit(value: Any) -> None:
@@ -138,6 +138,14 @@ def refuse_table_as_output(output: Path | None, table: Path) -> None:
     """Refuse to write the table over itself."""
     if output and output.exists() and output.samefile(table):
         raise InputError(f"--output {at(output)} is the table itself; name another file.")
+
+
+def refuse_overwriting(output: Path | None, force: bool) -> None:
+    """Refuse to replace a file, or what a folder holds, unless the user asks for it."""
+    if output is None or force or not output.exists():
+        return
+    if output.is_file() or (output.is_dir() and any(output.iterdir())):
+        raise InputError(f"--output {at(output)} exists; name another, or replace it with --force.")
 
 
 @contextmanager

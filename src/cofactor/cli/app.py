@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import os
-import shlex
 import tempfile
+import time
 import webbrowser
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -19,10 +20,11 @@ from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, needing_extra, refusals
 from cofactor.cli._tables import Reading, read_table, settle_language, summary
 from cofactor.cli._terminal import announce, emit, note, note_each
+from cofactor.io import platform
 from cofactor.io.errors import at
+from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError
 from cofactor.io.tables.labels import join_columns
-from cofactor.io.tables.sources import DESCRIPTORS
 from cofactor.io.tables.writers import free_name
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from cofactor.app.text_queue import TextTable
 
 LOOPBACK = "127.0.0.1"
+DOOR_SECONDS = 60.0
 
 
 @click.command(cls=Command)
@@ -49,7 +52,14 @@ LOOPBACK = "127.0.0.1"
     type=opt.COUNT,
     default=5,
 )
-@opt.add("encoder", "seed", opt.WORDS)
+@opt.option("--annotator NAME", "Your name, if several people label; it is noted in the log.")
+@opt.option(
+    "--overlap SHARE",
+    "Share of the texts that two people label, like 0.1, to measure their agreement.",
+    type=opt.Number(float, 0, 1),
+    default=0.0,
+)
+@opt.add("classes", "encoder", "encoder_cache", "seed", opt.WORDS)
 @opt.option(
     "--port",
     "Port of the page.  [default: 8765, or the next free one]",
@@ -69,7 +79,11 @@ def app(
     folder: Path | None,
     several: bool,
     every: int,
+    annotator: str | None,
+    overlap: float,
+    classes: dict[str, str] | None,
     encoder: str | None,
+    encoder_cache: Path | None,
     seed: int,
     words: opt.WordOptions,
     port: int | None,
@@ -85,18 +99,28 @@ def app(
     Every decision is saved to a log beside the model folder before the page confirms it. Stop with
     Ctrl-C, and start the same command again to continue.
 
+    Several people can label the same table with the same --model, one after another or at the same
+    time, each with --annotator NAME. Nobody gets a text that another one has, except the share of
+    --overlap.
+
     Only this machine can open the page, and only with the token in the address that is printed.
     """
     with needing_extra("The app", "app"):
         server = import_module("cofactor.app.routes")
     _check_table(table, asked)
+    _check_people(annotator, overlap)
     folder = folder or Path(f"{table.name.split('.')[0]}-model")
     with server.open_socket(host, port) as listening:
         corpus, reading = _read(table, asked, several)
         note(summary(reading))
         note_each(reading.notes)
         with refusals():
-            session = _begin(corpus, reading, folder, topics, encoder, seed, words, every)
+            cached = models.cached(encoder, encoder_cache)
+            session = _begin(corpus, reading, folder, topics, cached, seed, words, every)
+        session.annotator, session.overlap = annotator or "", overlap
+        for name in classes or ():
+            if name not in session.class_names:
+                session.make_class("command line", name)
         if not server.is_loopback(host):
             note(
                 f"Warning: anyone who can reach {host} and knows the address below can read and "
@@ -107,7 +131,8 @@ def app(
             server.serve(session, listening, host, lambda address: _ready(address, door, as_json))
     log = session.log.path
     where = f"The decisions are in {log}, the model is in" if log.exists() else "The model is in"
-    note(f"Stopped. {where} {folder}. Next: cofactor topics {shlex.quote(str(folder))}")
+    then = platform.HERE.command(["cofactor", "topics", str(folder)])
+    note(f"Stopped. {where} {folder}. Next: {then}")
 
 
 def _begin(
@@ -115,7 +140,7 @@ def _begin(
     reading: Reading,
     folder: Path,
     topics: int,
-    encoder: str | None,
+    encoder: Any,
     seed: int,
     words: opt.WordOptions,
     every: int,
@@ -147,12 +172,21 @@ def _door(folder: Path) -> Iterator[Path]:
     read the token in the list of processes.
     """
     prefix = f"{folder.name}-open-"
+    _remove_old_doors(folder.absolute().parent, prefix)
     number, name = tempfile.mkstemp(".html", prefix, folder.absolute().parent)
     os.close(number)
     try:
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def _remove_old_doors(place: Path, prefix: str) -> None:
+    """Remove files that killed runs left; a browser has read one within a minute."""
+    for left in place.glob(f"{glob.escape(prefix)}????????.html"):
+        with suppress(OSError):
+            if time.time() - left.lstat().st_mtime > DOOR_SECONDS:
+                left.unlink()
 
 
 def _ready(address: str, door: Path | None, as_json: bool) -> None:
@@ -171,10 +205,17 @@ def _opened(address: str, door: Path) -> bool:
 
 
 def _check_table(table: Path, asked: opt.TableOptions) -> None:
-    if str(table).startswith(DESCRIPTORS):
+    if is_descriptor(table):
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
     if len(asked.labels) > 1:
         raise BadInput("The app fills in one column; give --label once.")
+
+
+def _check_people(annotator: str | None, overlap: float) -> None:
+    if annotator is not None and not (annotator.isprintable() and 0 < len(annotator.strip()) <= 60):
+        raise BadInput(f"--annotator {annotator!r} must be a name of at most 60 characters.")
+    if overlap and not annotator:
+        raise BadInput("--overlap needs --annotator: give the name of the person who labels.")
 
 
 def _read(table: Path, asked: opt.TableOptions, several: bool) -> tuple[TextTable, Reading]:
@@ -236,7 +277,7 @@ def _fit(
     corpus: TextTable,
     y: list[Any] | None,
     topics: int,
-    encoder: str | None,
+    encoder: Any,
     seed: int,
     words: opt.WordOptions,
 ) -> Any:

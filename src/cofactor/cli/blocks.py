@@ -18,9 +18,8 @@ from cofactor.io.errors import at
 from cofactor.io.tables import Documents, InputError, Source, open_source
 from cofactor.io.tables.dates import read_dates
 from cofactor.io.tables.decoding import batches
-from cofactor.io.tables.label_advice import label_notes, unlabelled_notes
+from cofactor.io.tables.label_advice import label_notes, suggest_topics, unlabelled_notes
 from cofactor.io.tables.labels import DocumentRow, LabelCounts, each_document
-from cofactor.io.tables.survey import suggest_topics
 
 DOCUMENTS_PER_UPDATE = 4096
 ShowProgress = Callable[[str], None]
@@ -210,7 +209,8 @@ class _TwoPassTable:
 
         assert self.source is not None
         columns = self.asked.labels
-        y = tables.targets_of(form, self.source, self.described, columns) if columns else None
+        kept = self.source, self.described, columns, self.counts
+        y = tables.targets_of(form, *kept) if columns else None
         facts = {
             **self.source.facts(),
             **self.asked.facts(),
@@ -240,7 +240,7 @@ class _TwoPassTable:
         from cofactor.targets.classes import read_targets
         from cofactor.targets.reading import NamedMatrix
 
-        y = tables.targets_of(form, source, documents, self.asked.labels)
+        y = tables.targets_of(form, source, documents, self.asked.labels, self.counts)
         if form == "sets":  # an empty set more, so that a batch without labels is read as sets too
             y = read_targets([*y, frozenset()], self.counts.labels)
             return NamedMatrix(y.values[:-1], y.columns)

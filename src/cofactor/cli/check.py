@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -25,6 +24,7 @@ from cofactor.cli._terminal import (
     show,
     shown,
 )
+from cofactor.io import platform
 from cofactor.io.atomic import replacing
 from cofactor.io.tables import Documents, Source
 from cofactor.io.tables.label_advice import LISTED_MERGES
@@ -33,6 +33,7 @@ from cofactor.io.tables.survey import as_facts, survey
 from cofactor.io.tables.writers import make_writer
 from cofactor.text.vectorizer.analyzer import MAX_WORD_LENGTH
 from cofactor.text.vectorizer.inspection import Inspection, RowCount
+from cofactor.text.vectorizer.passages import RepeatedPassage
 
 MAX_LISTED_CLASSES = 20
 MAX_LISTED_PASSAGES = 3
@@ -104,24 +105,24 @@ def _next(facts: dict[str, Any], asked: opt.TableOptions, file: Path | None) -> 
     If there are too many merges for a command, the next one writes them to a file. Labels that must
     be split are checked again.
     """
-    table = "-" if facts["path"] == opt.STANDARD_INPUT else facts["path"]
+    table = "-" if Path(facts["path"]) == Path(platform.STANDARD_INPUT) else facts["path"]
     labels = bool(facts["labelled"]) and not facts["doubtful_labels"]
     if facts["labelled"] and (mark := facts["separator_to_try"]):
         words = replace(asked, label_separator=mark).words(with_labels=True)
-        return shlex.join(["cofactor", "check", table, *words])
+        return platform.HERE.command(["cofactor", "check", table, *words])
     if labels:
         asked = replace(asked, unlabelled=(*asked.unlabelled, *facts["marks"]))
     words = asked.words(with_labels=labels)
     if labels and file is None and len(facts["merges"]) > LISTED_MERGES:
         map_file = Path(facts["path"]).with_suffix(".relabels.csv").name
         again = ["cofactor", "check", table, *words, "--write-relabels", map_file]
-        return shlex.join(again)
+        return platform.HERE.command(again)
     if labels and file:
         words += ["--relabel-file", str(file)]
     elif labels:
         words += opt.relabel_options(facts["merges"])
     topics = ["-k", str(facts["suggested_topics"]), "-o", "model"]
-    return shlex.join(["cofactor", "fit", table, *words, *topics])
+    return platform.HERE.command(["cofactor", "fit", table, *words, *topics])
 
 
 def _write_relabels(path: Path, merges: dict[str, str]) -> None:
@@ -208,7 +209,7 @@ class _GatheredColumns:
 
 def _describe_texts(found: Inspection) -> dict[str, Any]:
     """Return what was found in texts, for JSON, with advice."""
-    languages = found.languages()
+    languages, repeated = found.languages(), found.repeated()
     change = found.change
     return {
         "languages": {noticed.language: noticed.share for noticed in languages},
@@ -222,13 +223,14 @@ def _describe_texts(found: Inspection) -> dict[str, Any]:
         "overlong_words": asdict(found.overlong),
         "garbled": found.garbled,
         "shared_passages": [
-            {"passage": passage, "share": share} for passage, share in found.passages.common()
+            {"passage": one.text, "share": one.share, "count": one.texts, "rows": one.rows}
+            for one in repeated
         ],
         "advice": [
             *tables.on_languages([noticed.language for noticed in languages]),
             *_on_markup(found),
             *_on_overlong(found),
-            *_on_passages(found),
+            *_on_passages(repeated),
             *_on_garbled(found),
         ],
     }
@@ -273,16 +275,26 @@ def _on_overlong(found: Inspection) -> list[str]:
 
 
 def _texts(some: RowCount) -> str:
-    more = ", …" if some.count > len(some.rows) else ""
-    return f"{some.count:,} of the texts (row {', '.join(map(str, some.rows))}{more})"
+    return f"{some.count:,} of the texts ({_rows(some.count, some.rows)})"
 
 
-def _on_passages(found: Inspection) -> list[str]:
-    return [
-        f"“{shown(passage, 60)}” appears in {share:.0%} of the texts: such passages do not "
-        "distinguish texts; remove them from the table."
-        for passage, share in found.passages.common()[:MAX_LISTED_PASSAGES]
+def _rows(count: int, rows: list[int]) -> str:
+    more = ", …" if count > len(rows) else ""
+    return f"row{'s' if count > 1 else ''} {', '.join(map(str, rows))}{more}"
+
+
+def _on_passages(repeated: list[RepeatedPassage]) -> list[str]:
+    told = [
+        f"“{shown(one.text, 60)}” is repeated word for word in {one.share:.0%} of the texts "
+        f"({_rows(one.texts, one.rows)})"
+        for one in repeated[:MAX_LISTED_PASSAGES]
     ]
+    if not told:
+        return []
+    more = len(repeated) - len(told)
+    if more > 0:
+        told.append(f"{more:,} more passages are repeated, too (--json lists them)")
+    return [f"{'; '.join(told)}. If this is no content, fit without it: --drop-repeated."]
 
 
 def _on_garbled(found: Inspection) -> list[str]:
@@ -314,7 +326,7 @@ def _check_cells(table: Path, asked: opt.TableOptions, layer: str | None, as_jso
         facts = survey(table, layer, label, asked.unlabelled)
     facts["advice"] = [*(message_of(one.message) for one in caught), *facts["advice"]]
     words = ["cofactor", "fit", str(table), *(["--layer", layer] if layer else [])]
-    facts["next"] = shlex.join([*words, *asked.words(), "-o", "model"])
+    facts["next"] = platform.HERE.command([*words, *asked.words(), "-o", "model"])
     if as_json:
         emit(facts)
         return

@@ -102,7 +102,8 @@ def choose(
     tables.settle_language(model.vectorizer, reading.documents.texts)
     doubts = tables.label_doubts(reading, settings.task)
     if reading.facts["labels_are"] == "classes":
-        doubts += map(message_of, class_doubts(reading.counts.classes, max(topics or [0])))
+        most, classes = max(topics or [0]), reading.counts.classes
+        doubts += map(message_of, class_doubts(classes, most, len(reading.documents.texts)))
     note_each(doubts)
     found = _choose(model, reading, topics, supervision, runs)
     if output and kind:
@@ -159,8 +160,7 @@ def _choose(
 
 def _write(found: Any, output: Path, kind: str) -> None:
     columns = list(found.table[0])
-    with replacing(output) as file:
-        writer = make_writer(file, kind, columns)
+    with replacing(output) as file, make_writer(file, kind, columns) as writer:
         for row in found.table:
             writer.write([row[name] for name in columns])
 

@@ -13,14 +13,17 @@ from rich.console import Console
 from rich.table import Table
 
 from cofactor.cli import _options as opt
-from cofactor.cli._command import Command, needing_extra
-from cofactor.cli._terminal import announce, emit, open_console, open_page
+from cofactor.cli._command import BadInput, Command, needing_extra
+from cofactor.cli._terminal import announce, emit, note, note_next, open_console, open_page
+from cofactor.io.atomic import replacing
+from cofactor.io.errors import at
+from cofactor.io.tables.writers import make_writer, output_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cofactor import TopicModel
-    from cofactor.experiments.docstrings import Docstrings
+    from cofactor.datasets.docstrings import Docstrings
     from cofactor.report.page_content import Prepared
 
 WORDS_PER_TOPIC = 8
@@ -57,15 +60,32 @@ def _check_share(context: click.Context, parameter: click.Parameter, value: floa
 @opt.add("seed")
 @opt.option("--report FILE", "Also write a report.", type=opt.OUTPUT_FILE)
 @opt.option("--open open_it", "Write a report and open it in the browser.", is_flag=True)
+@opt.option(
+    "--table FILE",
+    "Only write a table to try other commands on, and new.csv beside it.",
+    type=opt.OUTPUT_FILE,
+)
 @opt.add("as_json")
 def demo(
-    topics: int, labels: float, seed: int, report: Path | None, open_it: bool, as_json: bool
+    topics: int,
+    labels: float,
+    seed: int,
+    report: Path | None,
+    open_it: bool,
+    table: Path | None,
+    as_json: bool,
 ) -> None:
     """Find topics in docstrings and predict the subpackage of each.
 
     The texts are the docstrings of the installed numpy, scipy and scikit-learn, so nothing is
     downloaded. Only some show their label, the subpackage; the others test the predictions.
+
+    With --table, nothing is fitted: FILE gets made-up letters to a magazine, half of them labelled
+    with the desk (team) that answers, and new.csv gets letters without labels.
     """
+    if table is not None:
+        write_tickets(table, seed)
+        return
     if sys.flags.optimize > 1:
         raise click.ClickException(
             "Python runs with -OO, which drops docstrings; run it without -OO."
@@ -79,6 +99,23 @@ def demo(
         _show(result, open_console())
     if open_it and report is not None:
         open_page(report)
+
+
+def write_tickets(path: Path, seed: int = 0) -> None:
+    """Write the table of letters, and new ones to a file beside it; replace no file."""
+    from cofactor.datasets.tickets import make_tickets, new_tickets
+
+    tables = {path: make_tickets(seed=seed), path.with_name("new.csv"): new_tickets()}
+    for file in tables:
+        if file.exists():
+            raise BadInput(f"{at(file)} exists; name a file in another folder.")
+    for file, rows in tables.items():
+        with replacing(file) as output:
+            writer = make_writer(output, output_kind(file), list(rows[0]))
+            for row in rows:
+                writer.write(list(row.values()))
+    note(f"{path} has {len(tables[path])} letters, new.csv beside it has 30 without a team.")
+    note_next("fit", path, "--text", "body", "--label", "team", "-k", 6, "-o", "model")
 
 
 def _show(result: Demonstration, console: Console) -> None:
@@ -229,7 +266,7 @@ def demonstrate(
 def _read() -> tuple[Docstrings, NDArray[Any]]:
     import numpy as np
 
-    from cofactor.experiments.docstrings import docstring_corpus
+    from cofactor.datasets.docstrings import docstring_corpus
 
     corpus = docstring_corpus()
     return corpus, np.array(corpus.labels, dtype=object)

@@ -11,12 +11,15 @@ from typing import Any
 import click
 
 from cofactor._version import __version__
-from cofactor._versions import version_of
+from cofactor._versions import commit, version_of
 from cofactor.cli._command import Command
 from cofactor.cli._options import add
 from cofactor.cli._terminal import announce, emit, pair_table, show, shown
 
-CORE = ("numpy", "scipy", "scikit-learn", "narwhals", "stopwordsiso", "click", "rich")
+CORE = (
+    *("numpy", "scipy", "scikit-learn", "narwhals", "stopwordsiso", "snowballstemmer"),
+    *("click", "rich"),
+)
 EXTRAS = {
     "report": ("altair", "vl-convert-python", "jinja2"),
     "plot": ("matplotlib",),
@@ -41,6 +44,7 @@ def doctor(as_json: bool) -> None:
     """
     facts: dict[str, Any] = {
         "cofactor": __version__,
+        "commit": commit(),
         "python": platform.python_version(),
         "system": platform.platform(),
         "packages": {name: version_of(name) for name in CORE},
@@ -84,7 +88,7 @@ def _timed() -> float:
 
 
 def _rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "cofactor", facts["cofactor"]
+    yield "cofactor", facts["cofactor"] + (f", commit {facts['commit']}" if facts["commit"] else "")
     yield "python", f"{facts['python']} on {facts['system']}"
     for name, found in facts["packages"].items():
         yield name, found or "missing: pip install --force-reinstall cofactor"

@@ -38,6 +38,8 @@ def explain(
     text = sys.stdin.read() if text == "-" else text
     if not text.strip():
         raise BadInput("TEXT is empty; pass some words, in quotes.")
+    from cofactor.text.describe.predictions import learns_logarithms
+
     opened = open_model(model)
     text = text.encode("utf-8", "replace").decode()
     document = opened.model.documents([text])[0]
@@ -46,6 +48,11 @@ def explain(
         emit({"model": opened.origin(), **_facts(found, document)})
     else:
         _show(found, document, words)
+        if learns_logarithms(opened.model.estimator_):
+            note(
+                "Scores are logarithms, as the fit learned those of the labels: 0.1 more makes a "
+                "number about 10% larger."
+            )
 
 
 def _facts(found: Any, document: Any) -> dict[str, Any]:
@@ -128,20 +135,23 @@ def _show_words(found: Any, words: int) -> None:
 
 def _word_table(found: Any, words: int) -> Any:
     """Return the words that matter most; the one that speaks most for the class comes first."""
-    aim = "topic" if found.explained is None else shown(found.classes[found.explained], 16)
-    numbers = [f"For {aim}"]
-    if (lead := found.contrast) is not None and lead.rival is not None:
-        numbers = [f"{aim} − {shown(lead.rival, 16)}", *numbers]
-    classes = ["Class"] if found.classes else []
+    several = found.contrast is not None and len(found.classes) > 1
+    numbers = ["Topic part" if found.explained is None else "Score"]
+    if several and found.contrast.rival is not None:
+        numbers = ["Lead", *numbers]
+    classes = ["Favours"] if several else []
     table = make_table(*numbers, "Word", "Topic", *classes, numbers=tuple(numbers))
+    for column in (table.columns[len(numbers)], *table.columns[len(numbers) + 2 :]):
+        column.no_wrap, column.overflow = True, "ellipsis"  # only names of topics are wrapped
     most = {found.words[j] for j in found.ranked[:words]}
     rows = [row for row in found.table if row.word in most]
     if len(numbers) > 1:
         rows.sort(key=lambda row: -row.difference)
     for row in rows:
         values = [row.difference, row.contribution][-len(numbers) :]
-        best = [shown(row.speaks_for, 16)] if found.classes else []
-        table.add_row(*(f"{v:z.4f}" for v in values), shown(row.word), shown(row.topic, 30), *best)
+        best = [shown(row.speaks_for, 24)] if several else []
+        cells = shown(row.word, 24), shown(row.topic, 30), *best
+        table.add_row(*(f"{v:z.4f}" for v in values), *cells)
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command
 from cofactor.cli._tables import Reading
-from cofactor.cli._terminal import announce, emit, note, opened_output
-from cofactor.io.atomic import check_place, write_text
+from cofactor.cli._terminal import announce, emit, note, refuse_overwriting
+from cofactor.io.atomic import check_place, replacing, replacing_folder
 from cofactor.io.json_text import to_json
 from cofactor.io.tables.writers import make_writer
 
@@ -29,11 +30,12 @@ DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwi
     "Folder or .h5ad file to write.  [default: named after the model]",
     type=opt.FOLDER,
 )
-@opt.add("data", opt.reading("text", "id"), "as_json")
+@opt.add("force", "data", opt.reading("text", "id"), "as_json")
 def export(
     model: Path,
     target: str,
     output: Path | None,
+    force: bool,
     data: Path | None,
     asked: opt.TableOptions,
     as_json: bool,
@@ -46,13 +48,17 @@ def export(
     topicwizard  a folder with a script that opens the model in topicwizard
 
     A model of single cells is written as csv: topics, markers, and the share of genes in topics.
+
+    All files of an export appear together, or none does. With --force, they replace files of the
+    same names; other files in the folder stay.
     """
     if _cells.is_cell_model(model):
-        _export_cells(model, target, output, as_json)
+        _export_cells(model, target, output, force, as_json)
         return
     opened = models.open_model(model)
     output = output or Path(DEFAULTS[target].format(model.resolve().name))
     _check_place(target, output)
+    refuse_overwriting(output, force)
     if target == "anndata" and find_spec("anndata") is None:
         raise BadInput("--to anndata needs a package that is not installed: pip install anndata.")
     documents = _documents(opened, data, asked)
@@ -102,17 +108,23 @@ def _facts(opened: models.OpenedModel, files: list[Path]) -> dict[str, Any]:
     return {**models.made_now(), "model": opened.origin(), "files": [str(file) for file in files]}
 
 
-def _with_manifest(opened: models.OpenedModel, output: Path, names: list[str]) -> dict[str, Any]:
-    facts = _facts(opened, [output / name for name in names])
-    write_text(output / "manifest.json", to_json(facts, indent=1) + "\n")
+def _written_folder(
+    opened: models.OpenedModel, output: Path, write: Callable[[Path], list[str]]
+) -> dict[str, Any]:
+    """Write files and a manifest to a folder, all of them or none."""
+    with replacing_folder(output, keep_others=True) as new:
+        facts = _facts(opened, [output / name for name in write(new)])
+        (new / "manifest.json").write_text(to_json(facts, indent=1) + "\n", encoding="utf-8")
     return facts
 
 
 def _to_csv(opened: models.OpenedModel, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports import write_tables
 
-    written = write_tables(opened.model, output, columns=_columns(documents))
-    return _with_manifest(opened, output, written)
+    columns = _columns(documents)
+    return _written_folder(
+        opened, output, lambda folder: write_tables(opened.model, folder, columns=columns)
+    )
 
 
 def _to_anndata(opened: models.OpenedModel, output: Path, documents: Any) -> dict[str, Any]:
@@ -134,8 +146,9 @@ def _to_topicwizard(opened: models.OpenedModel, output: Path, documents: Any) ->
         raise BadInput(
             "--to topicwizard needs documents, but their table does not exist; name it with --data."
         )
-    facts = _with_manifest(
-        opened, output, write_wizard(opened.model, output, documents.documents.texts)
+    texts = documents.documents.texts
+    facts = _written_folder(
+        opened, output, lambda folder: write_wizard(opened.model, folder, texts)
     )
     missing = "" if find_spec("topicwizard") else "pip install topic-wizard, then "
     note(f"To open it: {missing}python {output / 'show.py'}")
@@ -161,7 +174,9 @@ _WRITERS = {"csv": _to_csv, "anndata": _to_anndata, "topicwizard": _to_topicwiza
 # ---- single cells
 
 
-def _export_cells(folder: Path, target: str, output: Path | None, as_json: bool) -> None:
+def _export_cells(
+    folder: Path, target: str, output: Path | None, force: bool, as_json: bool
+) -> None:
     """Write a model of cells as a folder of tables."""
     if target != "csv":
         raise BadInput(
@@ -171,13 +186,14 @@ def _export_cells(folder: Path, target: str, output: Path | None, as_json: bool)
     output = output or Path(f"{folder.resolve().name}-tables")
     if output.exists() and not output.is_dir():
         raise BadInput(f"--output {output} is a file; name a folder.")
+    refuse_overwriting(output, force)
     tables = _cell_tables(_cells.load_cell_model(folder))
-    output.mkdir(parents=True, exist_ok=True)
-    for name, (header, *rows) in tables.items():
-        with opened_output(output / name) as stream:
-            writer = make_writer(stream, "csv", header)
-            for row in rows:
-                writer.write(row)
+    with replacing_folder(output, keep_others=True) as new:
+        for name, (header, *rows) in tables.items():
+            with replacing(new / name) as stream:
+                writer = make_writer(stream, "csv", header)
+                for row in rows:
+                    writer.write(row)
     files = [str(output / name) for name in tables]
     if as_json:
         emit({"model": str(folder), "files": files})
@@ -185,19 +201,18 @@ def _export_cells(folder: Path, target: str, output: Path | None, as_json: bool)
         note(f"Wrote {', '.join(files)}.")
 
 
+_MARKER_COLUMNS = ["group", "rank", "gene", "log2_ratio", "share", "against", "share_against"]
+
+
 def _cell_tables(model: Any) -> dict[str, list[list[Any]]]:
     """Return the tables of a model of cells; their first rows are names of columns."""
     columns = ["topic", "share", "class", "link"]
     topics = [[row[name] for name in columns] for row in _cells.cell_topics(model, 1)]
-    markers = [
-        [kind, m.group, m.rank, m.gene, m.log2_ratio]
-        for kind, found in model.markers.items()
-        for m in found
-    ]
+    markers = [[kind, *vars(m).values()] for kind, found in model.markers.items() for m in found]
     genes = [[g, *row] for g, row in zip(model.genes, model.topics.T.tolist(), strict=True)]
     names = [f"topic {k}" for k in range(len(model.topics))]
     return {
         "topics.csv": [columns, *topics],
-        "markers.csv": [["kind", "group", "rank", "gene", "log2_ratio"], *markers],
+        "markers.csv": [["kind", *_MARKER_COLUMNS], *markers],
         "genes.csv": [["gene", *names], *genes],
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ from cofactor.cli._terminal import announce, emit, note, note_each, note_next
     "Weight of the labels relative to the texts.  [default: balanced]",
     type=opt.Number(float, 0),
 )
-@opt.add("classes", "encoder")
+@opt.add("classes", "encoder", "encoder_cache")
 @opt.option(
     "--stability RUNS",
     "Refit on RUNS bootstrap samples and report how stable each topic is.",
@@ -49,6 +48,11 @@ from cofactor.cli._terminal import announce, emit, note, note_each, note_next
     "--cluster ADDRESS",
     "Fit on a Dask cluster: the address of its scheduler, or local for one process on each core.",
 )
+@opt.option(
+    "--forget-documents",
+    "Keep nothing of each document, so that the folder stays small; predictions are the same.",
+    is_flag=True,
+)
 @opt.option("--verbose", "Say why the fit ended and how long steps took.", is_flag=True)
 @opt.add("as_json")
 def fit(
@@ -58,11 +62,13 @@ def fit(
     output: Path,
     settings: opt.ModelOptions,
     supervision: float | None,
-    classes: dict[str, list[str]] | None,
+    classes: dict[str, str] | None,
     encoder: str | None,
+    encoder_cache: Path | None,
     stability: int | None,
     layer: str | None,
     cluster: str | None,
+    forget_documents: bool,
     verbose: bool,
     as_json: bool,
 ) -> None:
@@ -77,12 +83,10 @@ def fit(
     label; if they hold numbers, the model predicts each column; otherwise the labels of all columns
     are combined.
 
-    Without any labels, --task classes with --seed-words for each class starts from the documents
-    whose words point to one class: --seed-words sport=goal,league --seed-words space=orbit,moon.
-
-    --classes names the classes instead: --classes "Sports,World,Science and technology". With
-    --encoder, the texts nearest in meaning to one of the names are its first labels; without, the
-    texts that hold its words are.
+    Without any labels, --classes names the classes: --classes "Sports,World,Science and
+    technology", or a file with lines like "Sports: baseball, hockey and other games". With
+    --encoder, first labels come from the texts nearest in meaning to one class; without, from those
+    that hold its words. Labels in the table outweigh them.
 
     TABLE may also be an AnnData file of single cells (.h5ad, or a .zarr folder) with raw counts in
     X or in --layer; --label is then a column of its obs. It is read in chunks, not loaded. Without
@@ -97,9 +101,8 @@ def fit(
         _fit_cells(table, asked, layer, topics, output, as_json, settings, supervision)
         return
     weight = "auto" if supervision is None else supervision
-    if classes is not None:
-        settings = _with_classes(settings, classes)
-    model = settings.model(n_components=topics, supervision=weight, encoder=encoder)
+    named = {"classes": classes, "encoder": models.cached(encoder, encoder_cache)}
+    model = settings.model(n_components=topics, supervision=weight, **named)
     reading = _read(table, asked, model)
     if stability and isinstance(reading, tables.BlockReading):
         raise BadInput("--stability needs a table; blocks are too large to be fitted repeatedly.")
@@ -117,21 +120,14 @@ def fit(
     reading.facts |= {name: models.relative(reading.facts[name], output) for name in reading.places}
     said = [*doubts, *messages]
     notes = {"input": reading.facts, "command": models.command_line(), "warnings": said}
-    wrote = models.saved_model(model, output, notes)
+    kept = model.forget_documents() if forget_documents else model
+    wrote = models.saved_model(kept, output, notes)
     facts = _facts(model, reading, output, said)
     if as_json:
         emit(facts)
     else:
-        _tell(model, facts, wrote, verbose)
+        _tell(model, facts, wrote, verbose, table)
     end_interrupted(interrupted)
-
-
-def _with_classes(settings: opt.ModelOptions, classes: dict[str, list[str]]) -> opt.ModelOptions:
-    """Return settings in which the words of classes are seeds that stand for labels."""
-    if settings.seed_words or settings.task not in ("auto", "classes"):
-        other = "--seed-words" if settings.seed_words else f"--task {settings.task}"
-        raise BadInput(f"--classes and {other} exclude each other; leave out one of them.")
-    return replace(settings, task="classes", seed_words=classes)
 
 
 def _read(table: Path, asked: opt.TableOptions, model: Any) -> tables.Reading | tables.BlockReading:
@@ -139,10 +135,14 @@ def _read(table: Path, asked: opt.TableOptions, model: Any) -> tables.Reading | 
     if tables.holds_blocks(table):
         _refuse_options(table)
         return tables.open_blocks(table).for_task(model.task)
-    seeds_are_classes = model.task == "classes" and model.seeds and not asked.labels
+    from cofactor.text.class_names import descriptions_of, task_of
+
+    with refusals():
+        names = bool(descriptions_of(model))
+        task_of(model, None)  # which checks whether both fit
     with announce("Reading the documents"):
-        reading = tables.read_table(table, asked, task="auto" if seeds_are_classes else model.task)
-    if seeds_are_classes:
+        reading = tables.read_table(table, asked, task="auto" if names else model.task)
+    if names and reading.facts["labels_are"] == "none":
         reading.facts["task"] = "classes"
     return reading
 
@@ -216,6 +216,7 @@ def _measure_stability(model: Any, reading: Any, runs: int) -> None:
 
 
 def _facts(model: Any, reading: Any, output: Path, said: list[str]) -> dict[str, Any]:
+    starts = getattr(model, "class_starts_", None)
     return {
         "model": str(output),
         "input": reading.facts,
@@ -225,6 +226,8 @@ def _facts(model: Any, reading: Any, output: Path, said: list[str]) -> dict[str,
         "iterations": int(model.n_iter_),
         "stop_reason": model.estimator_.stop_reason_,
         "expected_score": models.score_facts(model),
+        "class_starts": None if starts is None else starts.to_records(),
+        "wordless": _wordless(model, reading),
         "seed": model.seed_,
         "seconds": model.timings_,
         "fingerprint": model.fingerprint_,
@@ -232,7 +235,14 @@ def _facts(model: Any, reading: Any, output: Path, said: list[str]) -> dict[str,
     }
 
 
-def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> None:
+def _wordless(model: Any, reading: Any) -> int:
+    """Return the number of labelled documents without a known word; of blocks it is not known."""
+    cells = reading.documents.label_cells if isinstance(reading, tables.Reading) else None
+    known = model.document_topics_.any(axis=1)
+    return sum(any(labels) and not has for labels, has in zip(cells or (), known, strict=False))
+
+
+def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: Path) -> None:
     """Print what a user wants to know at the end: topics, classes, labels, score, warnings."""
     if verbose:
         steps = ", ".join(f"{name} {took:.1f} s" for name, took in facts["seconds"].items())
@@ -243,15 +253,29 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> None:
             "The texts are short, and grammatical words help to predict, so they are kept; "
             "topics do not show them."
         )
+    starts = getattr(model, "class_starts_", None)
     if facts["classes"]:
         note(
             models.expectation(model)
             or "How well the model predicts is not known: no labels could be held out to test it; "
             "cofactor report --truth tests it with your own labels."
         )
+    if starts is not None:
+        from cofactor.text.class_names import starts_sentence
+
+        note(starts_sentence(starts, facts["input"]["rows"]))
+    if wordless := facts["wordless"]:
+        have = "document has" if wordless == 1 else "documents have"
+        note(
+            f"{wordless:,} labelled {have} no word that the model knows: nothing is predicted for "
+            "such texts, and they do not count in scores."
+        )
     kept = " Its README.md keeps the notes above." if facts["warnings"] else ""
     note(f"{wrote}{kept}")
     note_next("topics", facts["model"])
+    if starts is not None:
+        note("To see how good it is, and to improve it, label the texts that this lists:")
+        note_next("suggest", facts["model"], table, "-n", 20)
 
 
 def _learned(facts: dict[str, Any]) -> str:
@@ -263,7 +287,7 @@ def _learned(facts: dict[str, Any]) -> str:
     if kind == "numbers":
         return f", numbers learned from {known}"
     noun = "classes" if kind in ("classes", "none") else "labels"
-    source = known if labelled else "seed words"
+    source = known if labelled else "their names"
     return f", {len(facts['classes']):,} {noun} learned from {source}"
 
 

@@ -50,8 +50,7 @@ def over_time(
         read = _read(opened, table, asked)
     with announce("Following the topics"), refusals():
         found = _describe(opened, read, every, words)
-    with replacing(output) as file:
-        writer = make_writer(file, kind, found.table.columns)
+    with replacing(output) as file, make_writer(file, kind, found.table.columns) as writer:
         for record in found.table.to_records():
             writer.write([_cell(cell, kind) for cell in record.values()])
     _tell(found, opened, output, as_json)

@@ -22,6 +22,7 @@ from cofactor.cli._terminal import (
     emit,
     note,
     opened_output,
+    refuse_overwriting,
     refuse_table_as_output,
     rounded,
 )
@@ -31,7 +32,7 @@ from cofactor.io.json_text import to_json
 from cofactor.io.tables import InputError, Source
 from cofactor.io.tables.decoding import batches
 from cofactor.io.tables.labels import as_text, one_cell, text_column
-from cofactor.io.tables.writers import free_name, make_writer, output_kind
+from cofactor.io.tables.writers import KEEPS_LISTS, free_name, make_writer, output_kind
 
 BATCH_TEXTS = 4096
 MIN_COMPARED_TEXTS, MAX_COMPARED_TEXTS = 20, 1000
@@ -44,9 +45,10 @@ MIN_KNOWN_SHARE = 0.7
 @opt.model_argument
 @opt.table_argument
 @opt.file_option(
-    "File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]"
+    "File to write: .csv, .tsv or .jsonl, also compressed (.gz), .parquet or .xlsx.  [default: CSV "
+    "on stdout]"
 )
-@opt.add(opt.reading("text"))
+@opt.add("force", opt.reading("text"))
 @opt.option("--all-classes", "Add the probability of every class.", is_flag=True)
 @opt.option(
     "--topics",
@@ -56,24 +58,27 @@ MIN_KNOWN_SHARE = 0.7
 @opt.option("--top N", "Add the N most probable classes with their probabilities.", type=opt.COUNT)
 @opt.option(
     "--abstain P",
-    "Leave out predictions that are less probable than P.",
+    "Leave out predictions less probable than P, and those of texts unlike the labelled ones.",
     type=opt.Number(float, 0, 1),
 )
+@opt.option("--whole", "Round predicted numbers to whole numbers.", is_flag=True)
 @opt.add("layer")
 @opt.option("--id COLUMN", "Column that names the documents; --keep copies it, too.")
 @opt.repeated("--keep COLUMN", "Column to copy to the output.  [default: all columns]")
 @opt.option(
     "--keep-formulas", "Do not escape cells that a spreadsheet would run, like =1+1.", is_flag=True
 )
-@opt.add("as_json")
+@opt.add("encoder_cache", "as_json")
 def predict(
     model: Path,
     table: Path,
     output: Path | None,
     asked: opt.TableOptions,
+    force: bool,
     id: str | None,
     keep: tuple[str, ...],
     keep_formulas: bool,
+    encoder_cache: Path | None,
     as_json: bool,
     layer: str | None,
     **columns: Any,
@@ -82,9 +87,16 @@ def predict(
 
     The texts are in the same column as in the fit, unless --text names another. The column reason
     says why a prediction is missing or doubtful: the text has no known word, no label reaches its
-    threshold (then the nearest one is given), or the prediction is less probable than --abstain.
+    threshold (then the nearest one is given), the prediction is less probable than --abstain, or
+    the text is unlike the labelled ones of its class: a class may have no labels. For classes, the
+    column unlike has the share of texts of the class that are nearer to its labelled texts.
 
-    In CSV and TSV, cells that a spreadsheet would take for a formula get an apostrophe in front. A
+    Numbers come with the columns low and high in place of a confidence: nine of ten new values lie
+    between them, by held-out labels of the fit.
+
+    Several labels stay a list in JSON lines and Parquet; elsewhere the separator of the fit, or a
+    semicolon, joins them. In CSV and TSV, cells that a spreadsheet would take for a formula get an
+    apostrophe in front. A
     manifest beside the output says how it was made. With --json and without --output, rows are
     printed as JSON lines.
 
@@ -92,11 +104,12 @@ def predict(
     be an .h5ad file: a copy of TABLE with the predictions in obs and the topics in obsm.
     """
     refuse_table_as_output(output, table)
+    refuse_overwriting(output, force)
     if holds_cells(table, layer):
         _predict_cells(model, table, output, layer, as_json, columns)
         return
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
-    opened = models.open_model(model)
+    opened = models.open_model(model, encoder_cache)
     source = open_table(table, **models.how_to_open(opened, table, asked.opening))
     column = _text_column(source, asked.text, opened)
     form = _CellFormat.of(opened, _columns(opened, columns), kind)
@@ -109,8 +122,9 @@ def predict(
             f"stay empty; only {topic} is filled in."
         )
     with ExitStack() as after, announce("Predicting"), opened_output(output) as file:
-        writer = make_writer(file, kind, copied.columns, added, not keep_formulas)
-        counts = _write(writer, opened, source, column, copied, form)
+        like = source.path if source.kind == "parquet" else None
+        with make_writer(file, kind, copied.columns, added, not keep_formulas, like) as writer:
+            counts = _write(writer, opened, source, column, copied, form)
         facts = _facts(opened, source, output, column, added, counts)
         if output:  # the manifest takes its place directly after the output
             after.enter_context(delaying_signals())
@@ -147,10 +161,12 @@ def _columns(opened: models.OpenedModel, asked: dict[str, Any]) -> Any:
     apart = opened.input.get("labels_are") == "columns"
     given = {name: value for name, value in asked.items() if value}
     columns = AnswerColumns.of(opened.model, apart, **given)
-    for name in columns.needs_classes:
+    has = {"numbers": "predicts numbers", "topics": "has no labels"}
+    for name in (*columns.needs_classes, *columns.needs_numbers):
+        needed = "numbers" if name in columns.needs_numbers else "classes"
         raise InputError(
-            f"--{name.replace('_', '-')} needs a model that predicts classes, but this one "
-            f"{'predicts numbers' if columns.kind == 'numbers' else 'has no labels'}; leave it out."
+            f"--{name.replace('_', '-')} needs a model that predicts {needed}, but this one "
+            f"{has.get(columns.kind, 'predicts classes')}; leave it out."
         )
     return columns
 
@@ -204,22 +220,30 @@ class _CellFormat:
     columns: Any  # AnswerColumns
     separator: str | None = None
     lists: bool = False
-    decimals: tuple[int, ...] = ()  # of predicted numbers, which come first in a row
+    decimals: tuple[int | None, ...] = ()  # of predicted numbers, which come first in a row
 
     @classmethod
     def of(cls, opened: models.OpenedModel, columns: Any, kind: str) -> _CellFormat:
         from cofactor.text.describe.predictions import number_decimals
 
         separator = opened.input.get("label_separator")
-        decimals = tuple(number_decimals(opened.model)) if columns.kind == "numbers" else ()
-        return cls(columns, separator, kind == "jsonl" and not separator, decimals)
+        decimals: tuple[int | None, ...] = ()
+        if columns.kind == "numbers":
+            each = len(columns.own_names) // len(columns.targets)  # a number and its bounds
+            decimals = tuple(d for d in number_decimals(opened.model) for _ in range(each))
+        return cls(columns, separator, kind in KEEPS_LISTS and not separator, decimals)
 
     def cells(self, answers: Any) -> Iterator[list[Any]]:
         """Yield the cells of each document."""
+        from cofactor.text.describe.predictions import round_number
+
         first = len(self.decimals)
         for row in self.columns.rows(answers):
             pairs = zip(row, self.decimals, strict=False)
-            numbers = [None if cell is None else round(cell, places) for cell, places in pairs]
+            numbers = [
+                round_number(cell, places) if isinstance(cell, float) else cell
+                for cell, places in pairs
+            ]
             yield [*numbers, *(self._cell(cell) for cell in row[first:])]
 
     def _cell(self, cell: Any) -> Any:
@@ -264,9 +288,9 @@ def _likeness(vectorizer: Any, texts: list[str]) -> dict[str, Any]:
 
 
 def _counts(reasons: Counter[str | None]) -> dict[str, int]:
-    from cofactor.text.describe.answers import ABSTAINED, BELOW_THRESHOLD, NO_WORD
+    from cofactor.text.describe.answers import ABSTAINED, BELOW_THRESHOLD, NO_WORD, UNLIKE
 
-    names = {"blank": NO_WORD, "below": BELOW_THRESHOLD, "abstained": ABSTAINED}
+    names = {"blank": NO_WORD, "below": BELOW_THRESHOLD, "abstained": ABSTAINED, "unlike": UNLIKE}
     return {name: reasons[reason] for name, reason in names.items()}
 
 
@@ -309,6 +333,11 @@ def _tell(facts: dict[str, Any], form: _CellFormat, output: Path | None) -> None
     if facts["abstained"]:
         note(
             f"{_rows(facts, 'abstained')} a prediction that --abstain leaves out, with the reason."
+        )
+    if facts["unlike"]:
+        note(
+            f"{_rows(facts, 'unlike')} a text unlike the labelled ones of its class; up to 5 % do "
+            "if every class has labels."
         )
     if (known := facts.get("known_words")) is not None and facts["rows"] > facts["blank"]:
         expected = facts["expected_known_words"]
@@ -358,7 +387,7 @@ def _predict_cells(
         _need_classes(model, columns)
         with sc.cells.open_cells(table, layer or model.facts.get("layer")) as cells:
             answers = model.answer(cells)
-            known = int(model.match(cells.genes)[1].sum())
+            known = model.match(cells.genes)[1]
             names = [str(name) for name in cells.obs.index]
         if copy:
             from cofactor.sc.results import write_copy
@@ -377,9 +406,9 @@ def _predict_cells(
         "cells": len(codes),
         "empty": empty,
         "abstained": int((codes < 0).sum()) - empty if model.classes else 0,
-        "missing_genes": len(model.genes) - known,
+        "missing_genes": int((~known).sum()),
     }
-    _tell_cells(model, facts)
+    _tell_cells(model, facts, model.doubt(known))
     if as_json and output:
         emit(facts)
 
@@ -419,26 +448,28 @@ def _write_cells(
     columns: dict[str, Any],
 ) -> list[str]:
     """Write a row for each cell; return the names of the columns after its name."""
-    added = ["prediction", "confidence", "topic"]
+    added = ["prediction", "confidence", "topic", "unlike"]
     added += model.classes if columns["all_classes"] else []
     added += [f"topic {k}" for k in range(answers.shares.shape[1])] if columns["topics"] else []
     predicted = zip(names, *answers.predictions(columns["abstain"] or 0.0), strict=True)
-    with opened_output(output) as file:
-        writer = make_writer(file, kind, ["cell"], added)
+    with opened_output(output) as file, make_writer(file, kind, ["cell"], added) as writer:
         for i, (name, code, confidence) in enumerate(predicted):
             P, S = answers.probabilities[i], answers.shares[i]
             row = [None, None] if code < 0 else [model.classes[code], rounded(confidence)]
             row.append(int(S.argmax()) if S.any() else None)
+            row.append(None if math.isnan(answers.unlike[i]) else rounded(answers.unlike[i]))
             row += map(rounded, P) if columns["all_classes"] else []
             row += map(rounded, S) if columns["topics"] else []
             writer.write([name], row)
     return added
 
 
-def _tell_cells(model: Any, facts: dict[str, Any]) -> None:
+def _tell_cells(model: Any, facts: dict[str, Any], doubt: str) -> None:
     where = f" to {facts['output']}" if facts["output"] else ""
     note(f"Wrote {facts['cells']:,} cells{where}.")
-    if facts["missing_genes"]:
+    if doubt:
+        note(f"Note: {doubt}")
+    elif facts["missing_genes"]:
         note(
             f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "
             "the file; they count as not measured."

@@ -39,13 +39,14 @@ UPDATED = (
 @opt.option(
     "--iterations", "Maximum number of iterations.  [default: that of the fit]", type=opt.COUNT
 )
-@opt.add("as_json")
+@opt.add("encoder_cache", "as_json")
 def refit(
     model: Path,
     table: Path | None,
     output: Path,
     asked: opt.TableOptions,
     iterations: int | None,
+    encoder_cache: Path | None,
     as_json: bool,
 ) -> None:
     """Fit again from the topics of a model; show what moved.
@@ -62,7 +63,7 @@ def refit(
     Ctrl-C stops the fit, and the model of the last complete iteration is saved, as in `cofactor
     fit`.
     """
-    opened = models.open_model(model)
+    opened = models.open_model(model, encoder_cache)
     models.check_new_place(output, opened.path)
     read = _read(opened, table, asked)
     if models.is_updated(opened):
@@ -100,7 +101,9 @@ def _read(opened: models.OpenedModel, table: Path | None, asked: opt.TableOption
     except NoLabelsError:
         raise _no_labels(path) from None
     model = opened.model
-    if read.y is None and model.target_names_ and not model.seeds:  # seeds may be classes
+    from cofactor.text.class_names import descriptions_of
+
+    if read.y is None and model.target_names_ and not descriptions_of(model):
         raise _no_labels(path)
     return read
 

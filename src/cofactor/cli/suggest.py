@@ -19,14 +19,15 @@ from cofactor.cli._terminal import (
     emit,
     note,
     opened_output,
+    refuse_overwriting,
     refuse_table_as_output,
     rounded,
 )
 from cofactor.io.errors import at
+from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError, open_source
 from cofactor.io.tables.labels import one_cell
-from cofactor.io.tables.sources import DESCRIPTORS
-from cofactor.io.tables.writers import free_name, make_writer, output_kind
+from cofactor.io.tables.writers import KEEPS_LISTS, free_name, make_writer, output_kind
 
 DOUBTFUL = "doubtful label"
 
@@ -36,8 +37,10 @@ DOUBTFUL = "doubtful label"
 @opt.table_argument
 @opt.option("-n --number", "Number of texts.", type=opt.COUNT, default=50)
 @opt.file_option(
-    "File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]"
+    "File to write: .csv, .tsv or .jsonl, also compressed (.gz), .parquet or .xlsx.  [default: CSV "
+    "on stdout]"
 )
+@opt.add("force")
 @opt.option("--doubtful", "List labels that look wrong instead.", is_flag=True)
 @opt.option(
     "--strategy",
@@ -48,17 +51,19 @@ DOUBTFUL = "doubtful label"
 )
 @opt.option("--all-rows", "Write all rows of the table, those to look at first.", is_flag=True)
 @opt.option("--seed", "Seed of the random choice.  [default: that of the fit]", type=opt.SEED)
-@opt.add(opt.reading("text", "labels", "label_separator"), "as_json")
+@opt.add(opt.reading("text", "labels", "label_separator"), "encoder_cache", "as_json")
 def suggest(
     model: Path,
     table: Path,
     number: int,
     output: Path | None,
+    force: bool,
     doubtful: bool,
     strategy: str,
     all_rows: bool,
     seed: int | None,
     asked: opt.TableOptions,
+    encoder_cache: Path | None,
     as_json: bool,
 ) -> None:
     """Show which texts to label next, or which labels look wrong.
@@ -76,9 +81,10 @@ def suggest(
     """
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
     refuse_table_as_output(output, table)
-    if os.path.abspath(table).startswith(DESCRIPTORS):
+    refuse_overwriting(output, force)
+    if is_descriptor(os.path.abspath(table)):
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
-    opened = models.open_model(model)
+    opened = models.open_model(model, encoder_cache)
     with announce("Reading the documents"):
         read = models.read_again(opened, table, asked, may_lack=not doubtful)
     with announce("Comparing labels" if doubtful else "Choosing texts"), refusals():
@@ -154,17 +160,19 @@ class _Rows:
         names = list(next(iter(self.said.values()), {"reason": None}))
         taken = [*source.columns, *lacking]
         added = [free_name(name, taken) for name in names]
-        writer = make_writer(file, kind, source.columns, [*lacking, *added])
-        for number, said in self.said.items():
-            cells = [self._cell(cell, kind) for cell in said.values()]
-            writer.write(kept[number], [*[None] * len(lacking), *cells])
-        for row in others:
-            writer.write(row, [None] * (len(lacking) + len(added)))
+        like = source.path if source.kind == "parquet" else None
+        with make_writer(file, kind, source.columns, [*lacking, *added], like=like) as writer:
+            for number, said in self.said.items():
+                cells = [self._cell(cell, kind) for cell in said.values()]
+                writer.write(kept[number], [*[None] * len(lacking), *cells])
+            for row in others:
+                writer.write(row, [None] * (len(lacking) + len(added)))
 
     def _cell(self, cell: Any, kind: str) -> Any:
         if isinstance(cell, float):
             return rounded(cell)
-        return cell if kind == "jsonl" and not self.separator else one_cell(cell, self.separator)
+        lists = kind in KEEPS_LISTS and not self.separator
+        return cell if lists else one_cell(cell, self.separator)
 
 
 def _tell(

@@ -37,7 +37,7 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     among all labels. Coherence, from -1 to 1, is how often the first words occur together; it is
     not known for a topic that was edited. Stability, if it was measured, is how much of a topic is
     found again in other samples of the texts and labels, from 0 to 1. Given names, frozen topics,
-    pinned and banned words are shown, too.
+    pinned and banned words are shown, too, and topics that consist of repeated passages.
 
     For a model of single cells, topics and classes are shown with the genes that are most specific
     to them.
@@ -48,7 +48,7 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     opened = open_model(model)
     rows = topic_rows(opened.model, words, by)
     if as_json:
-        classes = opened.model.classes(words).to_records()
+        classes = opened.model.class_summaries(words).to_records()
         found = {"topics": rows, "classes": classes, "expected_score": score_facts(opened.model)}
         emit({"model": opened.origin(), **found})
         return
@@ -59,10 +59,14 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
 
 def topic_rows(model: Any, words: int, by: str = "coherence") -> list[dict[str, Any]]:
     """Return the topics with what the user settled about them, the largest first."""
+    from cofactor.text.describe.summaries import repeated_topics
     from cofactor.text.editing import Settled
 
-    settled = Settled.of(model)
-    rows = [row | settled.facts(row["topic"]) for row in model.topics(words, by=by).to_records()]
+    settled, repeated = Settled.of(model), repeated_topics(model)
+    rows = [
+        row | settled.facts(row["topic"]) | {"repeated": row["topic"] in repeated}
+        for row in model.topics(words, by=by).to_records()
+    ]
     return sorted(rows, key=lambda row: -row["share"])
 
 
@@ -82,7 +86,7 @@ def show_topics(model: Any, rows: list[dict[str, Any]]) -> None:
         "Labels": ["" if row["labels"] is None else str(row["labels"]) for row in rows],
         "Coher.": [_coherence(row["coherence"]) for row in rows],
         "Stability": [_stability(row) for row in rows],
-        "Words": [shown(_words(row, settled.said(row["topic"])), 2000) for row in rows],
+        "Words": [shown(_words(row, settled), 2000) for row in rows],
     }
     told = {name: cells for name, cells in columns.items() if any(cells)}
     texts = {"Name", about, "Words"}
@@ -90,10 +94,18 @@ def show_topics(model: Any, rows: list[dict[str, Any]]) -> None:
     for cells in zip(*told.values(), strict=True):
         table.add_row(*cells)
     show(table)
+    if repeated := sorted(row["topic"] for row in rows if row["repeated"]):
+        note(
+            f"The words of topic {' and '.join(map(str, repeated))} mostly come from passages that "
+            "many texts repeat word for word, such as signatures; fit --drop-repeated leaves these "
+            "out."
+        )
 
 
-def _words(row: dict[str, Any], marks: str) -> str:
-    return " ".join(row["words"]) + (f" ({marks})" if marks else "")
+def _words(row: dict[str, Any], settled: Any) -> str:
+    marks = [settled.said(row["topic"]), "repeated passages" if row["repeated"] else ""]
+    told = "; ".join(filter(None, marks))
+    return " ".join(row["words"]) + (f" ({told})" if told else "")
 
 
 def _stability(row: dict[str, Any]) -> str:
@@ -121,10 +133,7 @@ def _show_cell_topics(path: Path, genes: int, as_json: bool) -> None:
     """Print the topics and the classes of a model of cells with their markers."""
     model = _cells.load_cell_model(path)
     rows = _cells.cell_topics(model, genes)
-    classes = [
-        {"class": name, "genes": model.marker_genes("classes", name, genes)}
-        for name in model.classes
-    ]
+    classes = [{"class": name, **_cells.markers_of(model, name, genes)} for name in model.classes]
     if as_json:
         emit({"model": str(path), "cells": model.facts, "topics": rows, "classes": classes})
         return
@@ -134,9 +143,10 @@ def _show_cell_topics(path: Path, genes: int, as_json: bool) -> None:
         table.add_row(str(row["topic"]), percent(row["share"]), *about, " ".join(row["genes"]))
     show(table)
     if classes:
-        table = make_table("Class", "Genes")
+        table = make_table("Class", "Genes", "Nearest class", "Genes against it")
         for row in classes:
-            table.add_row(shown(row["class"], 24), " ".join(row["genes"]))
+            own, pair = (" ".join(row[x]) or _cells.no_marker() for x in ("genes", "genes_against"))
+            table.add_row(shown(row["class"], 24), own, shown(row["nearest"] or "", 24), pair)
         show("", table)
     if said := _cells.expected_of_cells(model):
         note(said)

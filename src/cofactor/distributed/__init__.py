@@ -8,6 +8,7 @@ holds which block.
 try:
     from cofactor.callbacks import CheckpointError
     from cofactor.distributed.client import fit, predict, transform
+    from cofactor.distributed.texts import fit_texts
     from cofactor.distributed.watch import ClusterError, OutOfMemory
 except ModuleNotFoundError as error:
     if error.name not in ("dask", "distributed"):
@@ -17,4 +18,12 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from None
 
-__all__ = ["CheckpointError", "ClusterError", "OutOfMemory", "fit", "predict", "transform"]
+__all__ = [
+    "CheckpointError",
+    "ClusterError",
+    "OutOfMemory",
+    "fit",
+    "fit_texts",
+    "predict",
+    "transform",
+]

@@ -24,6 +24,7 @@ from cofactor.distributed.cluster_rows import as_rows
 from cofactor.distributed.watch import ClusterError, WatchedClient
 from cofactor.engine.factors import Factors
 from cofactor.outofcore import RowBlocks
+from cofactor.text import TopicModel
 
 N_BLOCKS = 16
 """Number of blocks a matrix is cut into; constant, so the result does not depend on the workers."""
@@ -207,8 +208,22 @@ def transform(estimator: Any, data: Any) -> Any:
     return _mapped(estimator, "transform", data)
 
 
-def predict(estimator: Any, data: Any) -> Any:
-    """Predict classes or numbers; parameters and result are like those of ``transform``.
+def predict(estimator: Any, data: Any, *, text: str | None = None) -> Any:
+    """Predict classes or numbers, block by block.
+
+    Parameters
+    ----------
+    estimator : fitted estimator or TopicModel
+    data : dask array, or list of delayed values or futures
+        As for ``transform``. For a TopicModel: a dask dataframe.
+    text : str, optional
+        The column of the dataframe that holds the texts.
+
+    Returns
+    -------
+    dask array, list of delayed values or futures, or dask dataframe
+        The result of ``estimator.predict`` for each block; for a TopicModel the rows of the
+        dataframe with those of ``model.annotate`` beside them. Nothing is computed yet.
 
     Examples
     --------
@@ -220,7 +235,24 @@ def predict(estimator: Any, data: Any) -> Any:
     >>> distributed.predict(model, da.from_array(X, chunks=(3, 2))).compute().tolist()
     ['a', 'a', 'a', 'b', 'b', 'b']
     """
+    if isinstance(estimator, TopicModel):
+        return _annotated(estimator, data, text)
     return _mapped(estimator, "predict", data)
+
+
+def _annotated(model: TopicModel, data: Any, text: str | None) -> Any:
+    if not hasattr(data, "map_partitions") or not hasattr(data, "columns"):
+        raise TypeError(
+            f"data is a {type(data).__name__}; pass a dask dataframe with a column of texts, or "
+            "call model.annotate(data)."
+        )
+    small = delayed(model.forget_documents(), pure=True)
+    meta = model.annotate(data.head(1, npartitions=-1), text=text).iloc[:0]
+    return data.map_partitions(_annotate, small, text, meta=meta)
+
+
+def _annotate(frame: Any, model: TopicModel, text: str | None) -> Any:
+    return model.annotate(frame, text=text)
 
 
 def _mapped(estimator: Any, method: str, data: Any) -> Any:

@@ -13,6 +13,7 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed
 from distributed import Future
 
+from cofactor._types import IntArray
 from cofactor.distributed.watch import WatchedClient
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.batches import (
@@ -22,6 +23,9 @@ from cofactor.outofcore.batches import (
     check_batch,
     check_like,
     common_names,
+    concatenated,
+    split_places,
+    take_rows,
 )
 from cofactor.outofcore.sampling import (
     Known,
@@ -57,6 +61,13 @@ class ClusterRows(RowBlocks):
         tasks = [(*block, choice) for block, choice in zip(blocks, chosen, strict=True)]
         return joined_sample(self._collect(_sample, tasks), share)
 
+    def take(self, places: IntArray) -> tuple[Any, Any]:
+        """Return the rows at sorted ``places``, taken where they are, and their targets."""
+        others = self.other_targets or [None] * self.n_blocks
+        inside = split_places(places, self.bounds)
+        tasks = list(zip(self.futures, others, inside, strict=True))
+        return concatenated(self._collect(_take, tasks))
+
     def _collect(self, task: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         submit = self.watched.client.submit
         return self.watched.collect([submit(task, *some, pure=False) for some in arguments])
@@ -79,7 +90,7 @@ def as_rows(watched: WatchedClient, data: Any, y: Any) -> RowBlocks:
         return data if y is None else data.with_targets(_whole_targets(data, y))
     blocks = _blocks(watched, data)
     targets = _target_parts(watched, y, len(blocks))
-    rows = _on_cluster(watched, blocks, targets)
+    rows = rows_on_cluster(watched, blocks, targets)
     if y is None or targets[0] is not None:
         return rows
     return rows.with_targets(y)
@@ -147,9 +158,10 @@ def _whole_targets(rows: RowBlocks, y: Any) -> Any:
     return np.concatenate(y)
 
 
-def _on_cluster(
+def rows_on_cluster(
     watched: WatchedClient, blocks: Sequence[Any], targets: Sequence[Any]
 ) -> ClusterRows:
+    """Return blocks that are results of tasks, checked where they are."""
     checked = [
         watched.client.submit(_checked, i, block, y, pure=False)
         for i, (block, y) in enumerate(zip(blocks, targets, strict=True))
@@ -198,6 +210,10 @@ def _facts(block: RowsAndTargets) -> tuple[BlockFacts, RowsAndTargets]:
 
 def _shown(block: RowsAndTargets, y: Any) -> ShownValues:
     return shown_values(block[1] if y is None else y)
+
+
+def _take(block: RowsAndTargets, y: Any, places: IntArray) -> RowsAndTargets:
+    return take_rows((block[0], block[1] if y is None else y), places)
 
 
 def _sample(block: RowsAndTargets, y: Any, choice: SamplingPlan) -> Sample:

@@ -19,12 +19,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor._sklearn import CallbackSupportMixin, Interval, StrOptions
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.callbacks import CallbackHook
@@ -243,9 +242,16 @@ class Factorization(
             given = given._replace(rows=rows, scale_counts=False)
         if task is None:
             return given
-        from_zero = settings.from_zero and rows is None
+        whole = rows is None  # a sample of blocks shows neither the least number nor the limits
         targets, coding = task.encode(
-            y, X.shape[0], counts, target_weights, X.dtype, from_zero=from_zero
+            y,
+            X.shape[0],
+            counts,
+            target_weights,
+            X.dtype,
+            from_zero=settings.from_zero and whole,
+            log=settings.log,
+            limited=whole,
         )
         validation.check_exposure(self, task.kind(coding), given.data)
         weights = self._class_weights(targets, coding, counts)
@@ -340,7 +346,7 @@ class Factorization(
             assert given.targets is not None
             objective, e = setup.objective, setup.units.data
             head, expected = pooled_head(
-                setup.models, objective, factors, given.targets, e, threads
+                setup.models, objective, factors, given.targets, e, threads, given.coding
             )
             labels = given.task.labels(given.targets, objective.sample_weight).sum(axis=0)
             parts = {"head": replace(head, labels=labels), "expected_score": expected}

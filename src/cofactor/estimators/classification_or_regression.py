@@ -44,10 +44,14 @@ class Classification:
         dtype: DTypeLike,
         *,
         from_zero: bool = False,
+        log: str = "no",
+        limited: bool = False,
     ) -> tuple[Targets, ClassCoding]:
         """Turn the y of a fit into targets, and say how y was read.
 
-        With ``from_zero`` numbers are shifted so that the least is 0, also if all are positive.
+        With ``from_zero`` numbers are shifted so that the least is 0, also if all are positive;
+        ``log`` says whether their logarithms are learned, and ``limited`` whether predictions stay
+        within the limits of these numbers.
         """
         return encode_classes(y, n_samples=n_samples, target_weights=weights, dtype=dtype)
 
@@ -76,6 +80,7 @@ class Classification:
         dtype: DTypeLike,
         *,
         from_zero: bool = False,
+        log: str = "no",
     ) -> tuple[Targets, ClassCoding]:
         """Turn the y of a stream's first batch into targets; ``classes`` may name all classes."""
         coding = None
@@ -131,6 +136,8 @@ class Regression:
         dtype: DTypeLike,
         *,
         from_zero: bool = False,
+        log: str = "no",
+        limited: bool = False,
     ) -> tuple[Targets, ValueCoding]:
         return encode_values(
             y,
@@ -139,6 +146,8 @@ class Regression:
             target_weights=weights,
             dtype=dtype,
             from_zero=from_zero,
+            log=log,
+            limited=limited,
         )
 
     def encode_again(
@@ -161,8 +170,10 @@ class Regression:
         dtype: DTypeLike,
         *,
         from_zero: bool = False,
+        log: str = "no",
     ) -> tuple[Targets, ValueCoding]:
-        return self.encode(y, n_samples, counts, None, dtype, from_zero=from_zero)
+        """Read numbers without limits: later batches may have other ones."""
+        return self.encode(y, n_samples, counts, None, dtype, from_zero=from_zero, log=log)
 
     def groups(
         self, targets: Targets, counts: FloatArray | None, n_components: int

@@ -8,16 +8,20 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
+from cofactor._sklearn import StrOptions
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
+from cofactor.engine.threads import Threads
+from cofactor.estimators.base import blocks_of
 from cofactor.estimators.classification_or_regression import Classification
 from cofactor.estimators.fitted import shown
 from cofactor.estimators.supervised import Supervised
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.linear.pool import ExpectedCoverage
+from cofactor.outofcore import RowBlocks
 from cofactor.targets.classes import BALANCED
 from cofactor.targets.reading import labelled_mask, read_cells, readable
 
@@ -266,6 +270,58 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             return np.asarray(scores[:, 1] - scores[:, 0])
         return scores
 
+    @available_if(lambda self: self._is_pooled)
+    def unlike(
+        self,
+        X: Any,
+        *,
+        scores: FloatArray | None = None,
+        data_weights: Any = None,
+        side: Any = None,
+    ) -> FloatArray:
+        """Return how unlike the labelled samples of its predicted class each sample is.
+
+        A sample of a class that has no labels gets one of the other classes, often with a high
+        probability. Its number here is near 1: few samples of the predicted class are as far
+        from its labelled samples. Only available with ``head="pooled"``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or RowBlocks
+            Nonnegative data; NaN is missing.
+        scores : array of shape (n_samples, n_classes), optional
+            ``scores(X)``, if they are known.
+        data_weights : array-like or sparse matrix, optional
+            Weights of the cells of X, as in ``fit``.
+        side : array-like of shape (n_samples, n_dimensions), optional
+            Further vectors of the samples, which a model fitted with them needs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The share of samples of the predicted class that are nearer to its labelled samples,
+            from 0 to 1. NaN if it is not known: several labels per sample, no class with two
+            labels, or a model of an earlier version.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> rates = 5 * np.eye(3)[:2].repeat(20, axis=0) + 0.5
+        >>> X = np.random.default_rng(0).poisson(rates)
+        >>> model = SSNMFClassifier(2, random_state=0).fit(X, np.arange(40) // 20)
+        >>> (model.unlike([[6, 0, 1], [0, 0, 6]]) > 0.99).tolist()
+        [False, True]
+        """
+        if scores is None:
+            scores = self.scores(X, data_weights=data_weights, side=side)
+        if isinstance(X, RowBlocks):
+            parts = zip(blocks_of(X), np.split(scores, X.bounds[1:-1]), strict=True)
+            return np.concatenate([self.unlike(rows, scores=own) for rows, own in parts])
+        assert self.pooled_head is not None
+        with Threads(self.n_jobs) as threads:
+            return self.pooled_head.unlike(self.own_units(X, data_weights), scores, threads)
+
     def predict(
         self, X: Any, *, data_weights: Any = None, side: Any = None, abstain: float = 0.0
     ) -> Any:
@@ -281,9 +337,10 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         side : array-like of shape (n_samples, n_dimensions), optional
             Further vectors of the samples, which a model fitted with them needs.
         abstain : float, default=0
-            Predict only classes with at least this probability. Other classes are None, other cells
-            of an indicator NaN, as unlabelled ones are in ``fit``. ``expected_coverage`` says how
-            many predictions remain, and how many of them are right.
+            Predict only classes with at least this probability, and leave out samples that are
+            unlike the labelled samples of their class (``unlike`` of 0.95 or more). Other classes
+            are None, other cells of an indicator NaN, as unlabelled ones are in ``fit``.
+            ``expected_coverage`` says how many predictions remain, and how many of them are right.
 
         Returns
         -------
@@ -305,6 +362,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         if not abstain:
             return predicted
         unsure = unsure_cells(self.probabilities(scores), abstain, predicted.ndim > 1)
+        if self._is_pooled and predicted.ndim == 1:
+            unlike = self.unlike(X, scores=scores, data_weights=data_weights)
+            unsure |= unlike >= UNLIKE_LEVEL
         return np.where(unsure, np.nan if predicted.ndim > 1 else None, predicted)
 
     def expected_coverage(self, abstain: float) -> ExpectedCoverage | None:

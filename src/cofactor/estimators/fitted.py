@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cofactor._fields import FieldSizes, SmallPickle, array, checked, instance, number, unsaved
+from cofactor._fields import FieldSizes, State, array, checked, instance, number, unsaved
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History
@@ -41,7 +41,7 @@ def _history_fault(value: Any, sizes: FieldSizes) -> str | None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fitted(SmallPickle):
+class Fitted(State):
     """The state of a fitted estimator.
 
     Parameters

@@ -28,11 +28,12 @@ from cofactor.estimators.exposure import totals
 from cofactor.estimators.inference import masses, represent, solve_rows, topic_shares
 from cofactor.estimators.units import exponent_of, shift, unit_weights
 from cofactor.linear.calibration import ProbabilityCurve
-from cofactor.linear.folds import distinct_rows
+from cofactor.linear.familiar import FamiliarSamples
+from cofactor.linear.folds import Distinct, distinct_rows
 from cofactor.linear.guess import Classes, as_numbers
-from cofactor.linear.multilabel import TagModel, fit_tags
-from cofactor.linear.numbers import Size, fit_numbers
-from cofactor.linear.pool import ExpectedScore, Pool, fit_pool
+from cofactor.linear.multilabel import TagModel, fit_tags, held_out_tags
+from cofactor.linear.numbers import Size, fit_numbers, held_out_numbers, mean_score, r_squared
+from cofactor.linear.pool import ExpectedScore, Pool, fit_pool, held_out_scores
 from cofactor.linear.views import Matrix, SideView, View, choose_view, row_products
 from cofactor.targets.matrix import Targets
 
@@ -155,6 +156,8 @@ class PooledHead:
         How the head sees further vectors of the samples; None if it needs none.
     side_weights : array (d, k) or None
         What each axis of these vectors adds to the score of each target.
+    familiar : FamiliarSamples or None
+        Labelled samples that new ones are compared with; for classes.
     """
 
     view: View = instance(View)
@@ -173,6 +176,7 @@ class PooledHead:
     hard_length: float | None = number(low=np.nextafter(0, 1), high=1, default=None)
     side: SideView | None = instance(SideView, default=None)
     side_weights: FloatArray | None = array("d", "k", default=None)
+    familiar: FamiliarSamples | None = instance(FamiliarSamples, default=None)
 
     def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
@@ -220,6 +224,15 @@ class PooledHead:
         assert self.side_weights is not None
         return row_products(self.side.of(side), self.side_weights, threads)
 
+    def unlike(self, data: Observations, scores: FloatArray, threads: Threads) -> FloatArray:
+        """Return how unlike the labelled samples of its predicted class each sample is.
+
+        See `cofactor.linear.familiar`; NaN if the head keeps no labelled samples.
+        """
+        if self.familiar is None:
+            return np.full(len(scores), np.nan)
+        return self.familiar.unlike(self.view.of(data), scores.argmax(axis=1), threads)
+
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the probabilities of classes or labels."""
         if self.curve is None:
@@ -255,6 +268,8 @@ class ModelRequest(NamedTuple):
     rank: int
     exponent: int
     """The data were divided by 2**exponent."""
+    exposed: bool = False
+    """Whether the total of a sample is a scale."""
 
 
 class LinearModels(NamedTuple):
@@ -316,7 +331,7 @@ def fit_linear_models(
         if asked.head or not groups.labelled.all():
             pool, scores = _fit_pool(asked, data, counts, groups, threads, side)
     elif asked.kind == "sets" and asked.head and targets is not None and targets.labelled.any():
-        tags = tag_head(data, counts, targets, asked.exponent, asked.rank, threads)
+        tags = tag_head(data, counts, targets, asked, threads)
     present = None if groups is None else groups.prototypes
     return LinearModels(pool, scores, present, tags, key)
 
@@ -341,6 +356,8 @@ def _fit_pool(
         groups.confidence,
         importance,
         side,
+        exposed=asked.exposed,
+        keep_samples=asked.head,
     )
 
 
@@ -380,10 +397,12 @@ def pooled_head(
     targets: Targets,
     exponent: int,
     threads: Threads,
+    coding: Any = None,
 ) -> tuple[PooledHead, ExpectedScore | None]:
     """Return the pooled head, and the score that it is expected to have.
 
-    Data and targets of the objective are known; ``targets`` are those without guesses.
+    Data and targets of the objective are known; ``targets`` are those without guesses, and
+    ``coding`` turns numbers back into y.
     """
     if models.pool is not None:
         assert models.present is not None
@@ -393,7 +412,7 @@ def pooled_head(
     elif models.tags is not None:
         head, expected = models.tags
     else:
-        head, expected = number_head(objective, factors, targets, exponent, threads)
+        head, expected = number_head(objective, factors, targets, exponent, threads, coding)
     return _with_reach(head, objective, factors, threads), expected
 
 
@@ -440,6 +459,9 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
         held_out=pool.held_out,
         side=pool.side,
         side_weights=side,
+        familiar=None
+        if pool.familiar is None
+        else pool.familiar.renumbered(present.argmax(axis=1)),
     )
 
 
@@ -457,42 +479,120 @@ def tag_head(
     data: Observations,
     counts: FloatArray | None,
     targets: Targets,
-    exponent: int,
-    rank: int,
+    asked: ModelRequest,
     threads: Threads,
 ) -> tuple[PooledHead, ExpectedScore | None]:
     """Fit the head of several labels per sample; topics add nothing to it."""
-    view, rows, V, weights = _labelled_view(data, counts, targets, exponent)
+    view, _, _, problem = _tag_problem(
+        data, counts, targets, asked.exponent, threads, exposed=asked.exposed
+    )
+    model: TagModel = fit_tags(*problem)
+    curve = np.array(model.curve, dtype=np.float64)
+    topics = np.zeros((asked.rank, targets.n_targets))
+    head = PooledHead(view, *model.model, topics, thresholds=model.thresholds, curve=curve)
+    return head, model.expected
+
+
+def _tag_problem(
+    data: Observations,
+    counts: FloatArray | None,
+    targets: Targets,
+    exponent: int,
+    threads: Threads,
+    *,
+    exposed: bool = False,
+) -> tuple[View, IntArray, Distinct, tuple[Any, ...]]:
+    """Return the view, the labelled rows, the distinct ones of these, and what `fit_tags` takes."""
+    view, rows, V, weights = _labelled_view(data, counts, targets, exponent, exposed=exposed)
     Y = targets.values[rows]
     Y = csr_array(Y) if issparse(Y) else csr_array(np.asarray(Y))
     known = None if targets.cell_weights is None else _known_cells(targets, rows)
     cells = Y if known is None else csr_array(np.where(known, Y.toarray(), 2.0))
     found = distinct_rows(V, cells, np.ones(len(rows), dtype=bool), weights)
-    places, weights = found.rows, found.weights
-    part = None if known is None else known[places]
-    model: TagModel = fit_tags(Matrix(V[places], threads), Y[places], weights, part)
-    curve = np.array(model.curve, dtype=np.float64)
-    topics = np.zeros((rank, Y.shape[1]))
-    head = PooledHead(view, *model.model, topics, thresholds=model.thresholds, curve=curve)
-    return head, model.expected
+    part = None if known is None else known[found.rows]
+    X = Matrix(V[found.rows], threads)
+    return view, rows, found, (X, Y[found.rows], found.weights, part)
+
+
+def held_out_predictions(
+    kind: str,
+    data: Observations,
+    targets: Targets,
+    groups: Classes | None,
+    exponent: int,
+    threads: Threads,
+    side: FloatArray | None = None,
+) -> FloatArray:
+    """Return held-out predictions of samples: those from which a fit estimates its score.
+
+    Returns
+    -------
+    array (n, k)
+        Scores of classes; for several labels, scores minus thresholds; or numbers as targets. NaN
+        where nothing was held out.
+    """
+    n, k = data.shape[0], targets.n_targets
+    out = np.full((n, k), np.nan)
+    if kind == "classes":
+        return out if groups is None else _held_out_classes(data, groups, exponent, threads, side)
+    if kind == "sets":
+        _, rows, found, problem = _tag_problem(data, None, targets, exponent, threads)
+        tested = held_out_tags(*problem)
+    else:
+        _, rows, V, weights = _labelled_view(data, None, targets, exponent)
+        Y = np.asarray(targets.values, dtype=np.float64)[rows]
+        Y = np.where(_known_cells(targets, rows), Y, np.nan)
+        found = _distinct(V, Y, weights)
+        X, sizes = Matrix(V[found.rows], threads), totals(data.select(rows))[found.rows]
+        tested = held_out_numbers(X, sizes, Y[found.rows], found.weights)
+    out[rows] = found.of_each(tested, len(rows))
+    return out
+
+
+def _held_out_classes(
+    data: Observations, groups: Classes, exponent: int, threads: Threads, side: FloatArray | None
+) -> FloatArray:
+    importance, _ = unit_weights(groups.importance, literal=True)
+    scores = held_out_scores(
+        data,
+        np.ones(data.shape[0]),
+        groups.shares,
+        groups.labelled,
+        threads,
+        side,
+        exponent=exponent,
+        confidence=groups.confidence,
+        importance=importance,
+        every=False,
+    )
+    out = np.full((len(scores), groups.prototypes.shape[1]), ABSENT_CLASS_SCORE)
+    out[:, groups.prototypes.argmax(axis=1)] = scores
+    out[np.isnan(scores).any(axis=1)] = np.nan
+    return out
 
 
 def number_head(
-    objective: Objective, factors: Factors, targets: Targets, exponent: int, threads: Threads
-) -> tuple[PooledHead, Any]:
+    objective: Objective,
+    factors: Factors,
+    targets: Targets,
+    exponent: int,
+    threads: Threads,
+    coding: Any = None,
+) -> tuple[PooledHead, ExpectedScore | None]:
     """Fit the head of numbers on representations that have not seen them."""
     data, counts = objective.terms[0].observations, objective.sample_weight
     view, rows, V, weights = _labelled_view(data, counts, targets, exponent)
     S = _without_labels(objective, factors, rows, threads)
     shares = topic_shares(np.asarray(S, dtype=np.float64), factors.features.T)
     Y = np.asarray(targets.values, dtype=np.float64)[rows]
-    known = _known_cells(targets, rows)
-    places, weights = _distinct(V, Y, known, weights)
+    Y = np.where(_known_cells(targets, rows), Y, np.nan)
+    found = _distinct(V, Y, weights)
+    places, weights = found.rows, found.weights
     model = fit_numbers(
         Matrix(V[places], threads),
         shares[places],
         totals(data.select(rows))[places],
-        np.where(known, Y, np.nan)[places],
+        Y[places],
         weights,
     )
     head = PooledHead(
@@ -504,16 +604,38 @@ def number_head(
         *model.scale,
         half_width=model.half_width,
     )
-    return head, model.expected[0] if len(model.expected) == 1 else None
+    expected = mean_score(model.expected)
+    if expected is not None and coding is not None and coding.logs.any():
+        natural = _natural_scores(coding, Y[places], model.held_out, weights)
+        expected = replace(expected, natural=natural)
+    return head, expected
+
+
+def _natural_scores(
+    coding: Any, truth: FloatArray, held_out: FloatArray, weights: FloatArray
+) -> tuple[float, ...]:
+    """Return the R² of held-out predictions in the units of y, for each target."""
+    true, predicted = (coding.decode(one).reshape(truth.shape) for one in (truth, held_out))
+    found = []
+    for y, p in zip(true.T, predicted.T, strict=True):
+        used = ~np.isnan(p)
+        value = r_squared(y[used] - p[used], y[used], weights[used])
+        found.append(float("nan") if value is None else value)
+    return tuple(found)
 
 
 def _labelled_view(
-    data: Observations, counts: FloatArray | None, targets: Targets, exponent: int
+    data: Observations,
+    counts: FloatArray | None,
+    targets: Targets,
+    exponent: int,
+    *,
+    exposed: bool = False,
 ) -> tuple[View, Any, Any, FloatArray]:
     """Choose the view of all samples; return it, the labelled rows, their view and weights."""
     numbers = as_numbers(counts)
     weights = np.ones(data.shape[0]) if numbers is None else numbers
-    view = choose_view(data, weights, exponent)
+    view = choose_view(data, weights, exponent, exposed=exposed)
     confidence = targets.confidence
     if confidence is not None:
         weights = weights * (confidence / (float(confidence.max(initial=0.0)) or 1.0))
@@ -528,10 +650,7 @@ def _known_cells(targets: Targets, rows: Any) -> BoolArray:
     return np.asarray(cells[rows] > 0)
 
 
-def _distinct(
-    V: Any, Y: FloatArray, known: BoolArray, weights: FloatArray
-) -> tuple[Any, FloatArray]:
-    """Merge rows that are equal in view and targets; return those that stay, by content."""
-    numbers = np.unique(np.where(known, Y, np.nan), return_inverse=True)[1].reshape(Y.shape)
-    found = distinct_rows(V, numbers + 1.0, np.ones(len(Y), dtype=bool), weights)
-    return found.rows, found.weights
+def _distinct(V: Any, Y: FloatArray, weights: FloatArray) -> Distinct:
+    """Find rows that are equal in view and targets, which are NaN where unknown."""
+    numbers = np.unique(Y, return_inverse=True)[1].reshape(Y.shape)
+    return distinct_rows(V, numbers + 1.0, np.ones(len(Y), dtype=bool), weights)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-from sklearn.utils._param_validation import StrOptions
-
+from cofactor._sklearn import StrOptions
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
+from cofactor._sklearn import StrOptions
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.estimators.classification_or_regression import Regression
 from cofactor.estimators.supervised import Supervised
 from cofactor.targets.reading import read_numbers, readable, tall
+from cofactor.targets.values import LOG_CHOICES
 
 
 class SSNMFRegressor(RegressorMixin, Supervised):
@@ -24,6 +26,10 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     shifted by its minimum, and predictions are shifted back; with other heads than "pooled" and
     with RowBlocks only if it has negative values. Later batches of a stream may have lower values:
     topics see the minimum in their place, the pooled head sees them as they are.
+
+    Predictions stay within what ``y`` can be, unless it comes in batches or blocks: if no number is
+    negative, no prediction is; if many numbers are equal to the least or the largest one, as in
+    ratings from 1 to 10, predictions do not go beyond.
 
     Parameters
     ----------
@@ -36,6 +42,10 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     init : {"auto", "random", "nndsvd", "labels"} or Factors, default="auto"
         Start. "labels" treats quantile bins of a single target as classes; "auto" is "labels" for a
         single target with known values, else as in :class:`NMF`.
+    log : {"no", "yes", "auto"}, default="no"
+        Whether the logarithms of ``y`` are learned, for numbers that are not negative. "auto" does
+        so for columns that are skewed (skewness above 1.5) if their logarithms are less so.
+        Predictions are in the units of ``y``; with logarithms, they are medians.
 
     Attributes
     ----------
@@ -58,6 +68,10 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     array([1., 2., 3., 6., 4.])
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        **Supervised._parameter_constraints,
+        "log": [StrOptions({*LOG_CHOICES})],
+    }
     _task = Regression()
 
     def __init__(
@@ -74,9 +88,11 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         priors: dict[str, Any] | None = None,
         fixed: dict[str, Any] | None = None,
         head: str = "pooled",
+        log: str = "no",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        self.log = log
         super().__init__(
             n_components,
             data_loss=data_loss,
@@ -141,10 +157,34 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
             Infinite with fewer than nine known values, counted with their sample weights.
         """
-        scores = self.scores(X, data_weights=data_weights)
+        return self.read_interval(self.scores(X, data_weights=data_weights))
+
+    def read_interval(self, scores: FloatArray) -> FloatArray:
+        """Return the bounds around the predictions that scores stand for.
+
+        Only available with ``head="pooled"``.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_targets)
+            What ``scores`` returns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFRegressor
+        >>> X = np.random.default_rng(0).random((30, 4))
+        >>> model = SSNMFRegressor(2, random_state=0).fit(X, X @ [1.0, 2.0, 0.0, 1.0])
+        >>> bounds = model.read_interval(model.scores(X))
+        >>> bool((bounds[:, 0] <= model.predict(X)).all()), bounds.shape
+        (True, (30, 2))
+        """
         assert self.pooled_head is not None
         half = np.asarray(self.pooled_head.half_width)
-        return np.stack([self.read(scores - half), self.read(scores + half)], axis=-1)
+        ends = [np.asarray(self.read(end)) for end in (scores - half, scores + half)]
+        unknown = np.isinf(half) if ends[0].ndim > 1 else np.isinf(half[0])
+        low, high = np.where(unknown, -np.inf, ends[0]), np.where(unknown, np.inf, ends[1])
+        return np.stack([low, high], axis=-1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean R² of the targets over their known values.

@@ -77,6 +77,8 @@ class Settings:
     head: str
     exposed: bool
     """Whether the total of a sample is a scale, see `cofactor.estimators.exposure`."""
+    log: str
+    """Whether logarithms of numbers are learned: "yes", "no" or "auto"."""
     random_state: Any
 
     @classmethod
@@ -97,6 +99,7 @@ class Settings:
             estimator.fixed,
             getattr(estimator, "head", "joint"),
             getattr(estimator, "exposure", None) == "total",
+            getattr(estimator, "log", "no"),
             estimator.random_state,
         )
 
@@ -249,7 +252,12 @@ def set_up(
     groups = _groups(settings, given)
     numbers = as_numbers(counts) if given.scale_counts else counts
     asked = ModelRequest(
-        given.kind, settings.pooled, settings.guesses_labels, settings.n_components, units.data
+        given.kind,
+        settings.pooled,
+        settings.guesses_labels,
+        settings.n_components,
+        units.data,
+        settings.exposed,
     )
     models = fit_linear_models(
         asked,

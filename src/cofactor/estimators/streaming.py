@@ -279,9 +279,12 @@ def with_stream_head(fitted: Fitted, settings: Settings, task: Task, threads: Th
     data, targets, counts = fitted.reservoir.sample()
     data, (weights, _) = data.shifted(e), unit_weights(counts, literal=True)
     groups = counted_groups(task, targets, weights, rank)
-    asked = ModelRequest(task.kind(fitted.coding), True, settings.guesses_labels, rank, e)
+    kind = task.kind(fitted.coding)
+    asked = ModelRequest(kind, True, settings.guesses_labels, rank, e, settings.exposed)
     models = fit_linear_models(asked, data, as_numbers(weights), targets, groups, threads)
     objective = replace(fitted.stream.recipe.assembled(data), sample_weight=weights)
-    head, expected = pooled_head(models, objective, fitted.inside(), targets, e, threads)
+    head, expected = pooled_head(
+        models, objective, fitted.inside(), targets, e, threads, fitted.coding
+    )
     head = replace(head, labels=fitted.reservoir.labels)
     return replace(fitted, head=head, expected_score=expected)

@@ -11,17 +11,17 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from cofactor._sklearn import Interval, StrOptions
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.base import LOSS, Factorization, blocks_of
-from cofactor.estimators.classification_or_regression import Coding, Task
+from cofactor.estimators.classification_or_regression import Coding, Task, counted_groups
 from cofactor.estimators.fitted import Fitted, shown
-from cofactor.estimators.heads import PooledHead
+from cofactor.estimators.heads import PooledHead, held_out_predictions
 from cofactor.estimators.inference import masses
 from cofactor.estimators.setup import Settings
 from cofactor.estimators.streaming import with_stream_head
@@ -29,6 +29,7 @@ from cofactor.estimators.units import unit_observations
 from cofactor.linear.pool import ExpectedScore
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.classes import refuse_weightless, weigh_classes
+from cofactor.targets.values import ValueCoding
 
 
 class Supervised(Factorization):
@@ -185,9 +186,17 @@ class Supervised(Factorization):
         if before is not None and known:
             coding, signed = before.coding, self.head == "pooled"
             targets = self._task.encode_again(y, X.shape[0], coding, signed=signed)
+            coding = coding.without_limits() if isinstance(coding, ValueCoding) else coding
         else:
+            settings = Settings.of(self)
             targets, coding = self._task.encode_first_batch(
-                y, X.shape[0], counts, classes, X.dtype, from_zero=Settings.of(self).from_zero
+                y,
+                X.shape[0],
+                counts,
+                classes,
+                X.dtype,
+                from_zero=settings.from_zero,
+                log=settings.log,
             )
         first = before is None or before.stream is None
         if first and not targets.labelled.any():
@@ -277,6 +286,50 @@ class Supervised(Factorization):
         if not self._is_pooled:
             raise AttributeError("expected_score_ needs head='pooled' and labels.")
         return self.completed().expected_score
+
+    def held_out_predictions(self, X: Any, y: Any, *, side: Any = None) -> FloatArray:
+        """Return predictions of known targets by models that have not seen them.
+
+        These are the predictions from which ``expected_score_`` is computed if X and y are those of
+        the fit: they come from the features' part of the pooled head alone.
+
+        Parameters
+        ----------
+        X, y, side
+            As in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_targets)
+            Scores of classes; for several labels per sample, scores minus thresholds; or numbers on
+            the scale of ``scores``. NaN where nothing was held out, such as for samples without any
+            feature.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.eye(4)[[0, 0, 1, 2, 2, 3, 0, 2]] + 0.1
+        >>> y = np.array(["a", "a", "a", "b", "b", "b", "", ""], dtype=object)
+        >>> model = SSNMFClassifier(2, random_state=0).fit(X, y)
+        >>> scores = model.held_out_predictions(X, y)
+        >>> right = model.classes_[scores[:6].argmax(axis=1)] == y[:6]
+        >>> bool(right.mean() == model.expected_score_.value)
+        True
+        """
+        if not self._is_pooled:
+            raise ValueError("This model has no pooled head; fit it with head='pooled' and labels.")
+        data, coding = self.own_units(X), self.coding
+        signed = self._task.numbers
+        targets = self._task.encode_again(y, data.shape[0], coding, signed=signed)
+        targets = weigh_classes(targets, self._class_weights(targets, coding, None))
+        kind = self._task.kind(coding)
+        groups = None
+        if kind == "classes":
+            groups = counted_groups(self._task, targets, None, len(self.components_))
+        exponent = self.fitted.units.data
+        with Threads(self.n_jobs) as threads:
+            return held_out_predictions(kind, data, targets, groups, exponent, threads, side)
 
     def forget_held_out(self) -> None:
         """Forget what held-out labels said about new samples: these labels were not known ones."""

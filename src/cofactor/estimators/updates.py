@@ -26,6 +26,7 @@ from cofactor.estimators.heads import TOPIC_WEIGHT, PooledHead, topic_log_shares
 from cofactor.estimators.inference import masses, solve_rows, topic_shares
 from cofactor.estimators.validation import as_divergence
 from cofactor.linear.corrections import ScoredRows, correct_scores
+from cofactor.linear.familiar import FamiliarSamples
 from cofactor.linear.views import Matrix, row_products
 from cofactor.targets.classes import ClassCoding, label_shares
 from cofactor.targets.matrix import Targets
@@ -86,8 +87,12 @@ def _average(fitted: Fitted, n: int) -> FloatArray:
 
 
 def _wider_head(head: PooledHead, n_features: int, mixing: FloatArray) -> PooledHead:
-    weights = np.pad(head.weights, ((0, n_features), (0, 0)))
-    return replace(head, weights=weights, topics=np.vstack([head.topics, mixing @ head.topics]))
+    return replace(
+        head,
+        weights=np.pad(head.weights, ((0, n_features), (0, 0))),
+        topics=np.vstack([head.topics, mixing @ head.topics]),
+        familiar=None if head.familiar is None else head.familiar.wider(n_features),
+    )
 
 
 # ---- labels
@@ -242,6 +247,19 @@ def _corrected(
         topics=head.topics * change.factor,
         labels=labels,
         hard_length=hard,
+        familiar=_more_familiar(head, estimator, further, threads),
+    )
+
+
+def _more_familiar(
+    head: PooledHead, estimator: Any, further: Labelled, threads: Threads
+) -> FamiliarSamples | None:
+    """Return the labelled samples that a head keeps, with further ones."""
+    if head.familiar is None:
+        return None
+    classes = label_shares(further.targets).argmax(axis=1)
+    return head.familiar.with_samples(
+        head.view.of(estimator.own_units(further.X)), classes, threads
     )
 
 
@@ -315,6 +333,9 @@ def _in_order(fitted: Fitted, coding: ClassCoding) -> Fitted:
             base=head.base[order],
             topics=head.topics[:, order],
             labels=None if head.labels is None else head.labels[order],
+            familiar=None
+            if head.familiar is None
+            else head.familiar.renumbered(np.argsort(np.arange(len(head.base))[order])),
         )
     return replace(
         fitted,

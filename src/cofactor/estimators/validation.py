@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -16,6 +15,7 @@ from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import FACTOR_NAMES, Factors
 from cofactor.engine.observations import Observations, observe
 from cofactor.errors import Parameter, ParameterError
+from cofactor.io import platform
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
@@ -124,7 +124,7 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
 def check_room(n_components: int, X: Any) -> None:
     """Refuse a number of topics whose factors cannot be held in the memory of this machine."""
     need = COPIES * X.dtype.itemsize * n_components * sum(X.shape)
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    memory = platform.HERE.memory()
     if need > memory:
         raise ParameterError(
             (

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse as sp
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer, TfidfTransformer
 
 from cofactor._types import FloatArray
 from cofactor.errors import Parameter, ParameterError
@@ -31,6 +31,7 @@ from cofactor.io.tables.sources import check_plain_file, open_records
 STOP_WORDS_FILE = "nltk_english_stopwords_179.txt"
 """NLTK's list as a file in the data folder, for machines without the nltk package."""
 TEST_SHARE = 0.2
+MAX_WORDS = 5000  # of the paper
 Record = dict[str, Any]
 
 
@@ -90,18 +91,25 @@ def _stop_word_error(file: Path, wrong: str) -> InputError:
 def tf_idf(
     train: Sequence[str], test: Sequence[str], stop_words: Sequence[str]
 ) -> tuple[sp.csr_array, sp.csr_array, list[str]]:
-    """Return both matrices and the vocabulary, which is learned from ``train``, as in the paper."""
-    vectorizer = TfidfVectorizer(
-        token_pattern="[a-zA-Z]+",
-        stop_words=list(stop_words),
-        min_df=5,
-        max_df=0.7,
-        max_features=5000,
+    """Return both matrices and the vocabulary, which is learned from ``train``, as in the paper.
+
+    scikit-learn's ``max_features`` chooses among equally frequent words by an order that depends on
+    the instruction set; here they come in alphabetical order.
+    """
+    counter = CountVectorizer(
+        token_pattern="[a-zA-Z]+", stop_words=list(stop_words), min_df=5, max_df=0.7
     )
     with warnings.catch_warnings():  # the pattern splits "don't" into the stop words "don" and "t"
         warnings.filterwarnings("ignore", message="Your stop_words may be inconsistent")
-        X = sp.csr_array(vectorizer.fit_transform(train))
-        return X, sp.csr_array(vectorizer.transform(test)), list(vectorizer.get_feature_names_out())
+        counts = sp.csr_array(counter.fit_transform(train))
+    frequency = np.asarray(counts.sum(axis=0)).ravel()
+    kept = np.sort(np.argsort(-frequency, kind="stable")[:MAX_WORDS])
+    weigher = TfidfTransformer().fit(counts[:, kept])
+    X, X_test = (
+        sp.csr_array(weigher.transform(part[:, kept]))
+        for part in (counts, sp.csr_array(counter.transform(test)))
+    )
+    return X, X_test, counter.get_feature_names_out()[kept].tolist()
 
 
 def digest(*parts: Iterable[object]) -> str:

@@ -124,7 +124,7 @@ class Run:
     def _remove_earlier_results(self) -> None:
         manifest = self.folder / MANIFEST
         try:
-            files = json.loads(manifest.read_text())["files"]
+            files = json.loads(manifest.read_text(encoding="utf-8"))["files"]
         except (OSError, ValueError, KeyError, TypeError):
             files = []
         manifest.unlink(missing_ok=True)

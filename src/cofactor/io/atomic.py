@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
 import gzip
 import hashlib
 import os
-import platform
 import re
 import shutil
 import stat
-import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
+from socket import gethostname
 from typing import IO
 
+from cofactor.io import platform
 from cofactor.io.errors import InputError, at
 
 STALE_SECONDS = 24 * 3600.0
@@ -36,6 +36,58 @@ class WriteCounter:
 
 
 WRITES = WriteCounter()
+
+
+# ---- disks that are full
+
+
+class DiskFullError(OSError):
+    """There is no room for a file or a folder; nothing of it was kept."""
+
+    def __init__(self, path: Path, needed: int, *, complete: bool) -> None:
+        """Tell the size of what was to be written or, unless ``complete``, of what was written."""
+        said = f"The disk was full after {_megabytes(needed)} of it"
+        if complete:
+            free = free_space(path)
+            missing = _megabytes(max(needed - free, 1))
+            said = f"It takes {_megabytes(needed)}, and {_megabytes(free)} are free"
+            said = f"{said}, so {missing} are missing"
+        self.sentence = (
+            f"There is no room for {at(path)}. {said}; make room, or name another place."
+        )
+        super().__init__(ENOSPC, self.sentence)
+        self.path, self.needed = path, needed
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def is_full(error: OSError) -> bool:
+    """Return whether an error says that a disk, or a user's share of it, is full."""
+    # numpy has no number for a disk that is full, only "n requested and m written".
+    return error.errno in (ENOSPC, EDQUOT) or (error.errno is None and "written" in str(error))
+
+
+def free_space(path: Path) -> int:
+    """Return the number of bytes that are free where a path is to be made."""
+    there = next((one for one in (path, *path.absolute().parents) if one.exists()), Path("/"))
+    return shutil.disk_usage(there).free
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{max(size, 0) / 1e3:,.1f} kB"
+
+
+@contextmanager
+def telling_of_full_disks(path: Path, size: Callable[[], int], *, complete: bool) -> Iterator[None]:
+    """Say which file or folder has no room; ``size`` counts its bytes, all of them or so far."""
+    needed = size() if complete else 0
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise DiskFullError(path, needed or size(), complete=complete) from error
 
 
 # ---- files
@@ -70,7 +122,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def write_flushed(path: Path, data: bytes) -> None:
     """Write a file of a new folder, and make sure that it is on the disk."""
     path.write_bytes(data)
-    _flush(path)
+    platform.HERE.flush(path)
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -90,11 +142,12 @@ def place_of(path: Path) -> Iterator[Path]:
     descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=path.suffix[-20:], dir=path.parent)
     os.close(descriptor)
     try:
-        yield Path(name)
-        _flush(name)
+        with telling_of_full_disks(path, lambda: os.path.getsize(name), complete=False):
+            yield Path(name)
+            platform.HERE.flush(name)
         os.chmod(name, _mode(path))
         WRITES.count += 1
-        os.replace(name, path)
+        platform.HERE.replace(name, path)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(name)
@@ -120,28 +173,15 @@ def _temporary_prefix(path: Path) -> str:
 
 
 def _host() -> str:
-    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+    return hashlib.sha256(gethostname().encode()).hexdigest()[:8]
 
 
 def _remove_if_stale(left: Path, host: str, process: int) -> None:
     found = left.lstat()
-    own = stat.S_ISREG(found.st_mode) and (os.name != "posix" or found.st_uid == os.getuid())
-    gone = host == _host() and not _is_running(process)
+    own = stat.S_ISREG(found.st_mode) and platform.HERE.is_own(found)
+    gone = host == _host() and not platform.HERE.is_running(process)
     if own and (gone or time.time() - found.st_mtime > STALE_SECONDS):
         left.unlink()
-
-
-def _is_running(process: int) -> bool:
-    """Return whether a process of this machine exists; True if that cannot be known."""
-    if os.name != "posix":
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
 
 
 def check_place(path: Path) -> None:
@@ -163,23 +203,7 @@ def _compressed(path: Path, file: IO[bytes]) -> Iterator[IO[bytes]]:
 
 def _mode(path: Path) -> int:
     """Return the permissions of the old file, or those of any new one."""
-    return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-def _flush(path: str | Path) -> None:
-    """Make sure that a file, or the list of files in a folder, is on the disk."""
-    if os.name == "posix" or os.path.isfile(path):  # elsewhere folders cannot be opened
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~platform.HERE.umask()
 
 
 # ---- folders
@@ -189,24 +213,32 @@ def _flush(path: str | Path) -> None:
 def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]:
     """Make an empty folder that takes the place of ``path`` when the block ends well.
 
-    At any time ``path`` is the old folder or the new one. With ``keep_others``, files of the old
-    folder whose names the new one does not have move to the new one; otherwise they are removed.
+    At any time ``path`` is the old folder or the new one, and the new one has the permissions of
+    the old one. With ``keep_others``, files of the old folder whose names the new one does not have
+    move to the new one; otherwise they are removed.
     """
     path = Path(os.path.abspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=_saving(path), dir=path.parent))
     names: Collection[str] | None = None
     try:
-        yield new
+        with telling_of_full_disks(path, lambda: folder_size(new), complete=False):
+            yield new
+            platform.HERE.flush(new)
         names = set(os.listdir(new)) if keep_others else None
-        new.chmod(0o777 & ~_umask())
-        _flush(new)
+        usual = 0o777 & ~platform.HERE.umask()
+        new.chmod(stat.S_IMODE(path.stat().st_mode) if path.is_dir() else usual)
         WRITES.count += 1
         _exchange(new, path, names)
-        _flush(path.parent)
+        platform.HERE.flush(path.parent)
     finally:
         _discard(new, names)
     _remove_stale(path, names)
+
+
+def folder_size(folder: Path) -> int:
+    """Return the number of bytes in the files of a folder."""
+    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
 
 
 def has_only_other_files(path: Path, mark: str) -> bool:
@@ -221,34 +253,23 @@ def find_folder(path: Path) -> Path:
 
 def _exchange(new: Path, path: Path, names: Collection[str] | None) -> None:
     if not path.exists():
-        os.rename(new, path)
+        platform.HERE.rename(new, path)
         return
     old = new
-    if not _swap(new, path):
+    if not platform.HERE.swap(new, path):
         old = _previous(path)
         _discard(old, names)
-        os.rename(path, old)  # `find_folder` looks there, should we be killed here
+        platform.HERE.rename(path, old)  # `find_folder` looks there, should we be killed here
         try:
-            os.rename(new, path)
+            platform.HERE.rename(new, path)
         except OSError:
-            os.rename(old, path)
+            platform.HERE.rename(old, path)
             raise
     if names is not None:
         for other in old.iterdir():
             if other.name not in names:
-                os.rename(other, path / other.name)
+                platform.HERE.rename(other, path / other.name)
     _discard(old, names)
-
-
-def _swap(one: Path, other: Path) -> bool:
-    """Exchange two folders by one system call; return False if the system has none."""
-    calls = {"linux": "renameat2", "darwin": "renameatx_np"}
-    here = {"linux": -100, "darwin": -2}.get(sys.platform)  # AT_FDCWD
-    try:
-        call = getattr(ctypes.CDLL(None, use_errno=True), calls[sys.platform])
-    except (AttributeError, KeyError, OSError, TypeError):
-        return False
-    return bool(call(here, os.fsencode(one), here, os.fsencode(other), ctypes.c_uint(2)) == 0)
 
 
 def _saving(path: Path) -> str:

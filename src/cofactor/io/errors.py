@@ -60,11 +60,13 @@ def similar_path(path: str | PathLike[str]) -> str:
     wanted = Path(path)
     if wanted.exists():
         return ""
-    try:
-        close = _closest(wanted.name, sorted(one.name for one in wanted.parent.iterdir()))
+    try:  # without their endings, which are alike in files that are not
+        beside = {one.stem: one.name for one in sorted(wanted.parent.iterdir(), reverse=True)}
     except OSError:  # the folder does not exist either
         return ""
-    return "" if close is None else f"Did you mean {printable(str(wanted.parent / close))!r}?"
+    if (close := _closest(wanted.stem, list(beside))) is None:
+        return ""
+    return f"Did you mean {printable(str(wanted.parent / beside[close]))!r}?"
 
 
 def _closest(name: str, known: list[str]) -> str | None:

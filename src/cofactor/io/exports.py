@@ -136,7 +136,7 @@ def _documents(model: TopicModel, columns: dict[str, list[Any]] | None) -> Itera
 
 def _classes(model: TopicModel) -> Iterator[list[Any]]:
     yield ["class", "keywords", *_numbered(model.topic_names_)]
-    for c in model.classes():
+    for c in model.class_summaries():
         yield [c.label, " ".join(c.keywords), *c.topics]
 
 

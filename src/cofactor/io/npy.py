@@ -11,7 +11,7 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -89,17 +89,36 @@ def unpack(
     file: IO[bytes], name: str, required: Collection[str], optional: Collection[str] = ()
 ) -> tuple[dict[str, np.ndarray], bytes]:
     """Return the arrays of an .npz file that `pack` or `numpy.savez` wrote, and its comment."""
-    size = file.seek(0, io.SEEK_END)
     with zipfile.ZipFile(file) as archive:
-        members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+        members = _members(archive)
         good = {*required} <= members.keys() <= {*required, *optional}
         good = good and len(members) == len(archive.infolist())
         require(good, f"{name} does not hold the arrays {', '.join(sorted(required))}")
-        held = {
-            key: as_array(_stored(archive, member, size, name), f"{name}: {member.filename}")
-            for key, member in members.items()
-        }
-        return held, archive.comment
+        return _arrays(archive, members, name, _size(file)), archive.comment
+
+
+def some_arrays(file: IO[bytes], name: str, chosen: Callable[[str], bool]) -> dict[str, np.ndarray]:
+    """Return the arrays of an .npz file whose names are chosen; the others are not read."""
+    with zipfile.ZipFile(file) as archive:
+        members = {key: member for key, member in _members(archive).items() if chosen(key)}
+        return _arrays(archive, members, name, _size(file))
+
+
+def _size(file: IO[bytes]) -> int:
+    return file.seek(0, io.SEEK_END)
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    return {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+
+
+def _arrays(
+    archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name: str, size: int
+) -> dict[str, np.ndarray]:
+    return {
+        key: as_array(_stored(archive, member, size, name), f"{name}: {member.filename}")
+        for key, member in members.items()
+    }
 
 
 def _stored(archive: zipfile.ZipFile, member: zipfile.ZipInfo, largest: int, name: str) -> bytes:

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cofactor.io.platform import BINARY, UNLINKED
+
 
 class DamagedFileError(ValueError):
     """A file is not what it should be; readers of folders make their own error of it."""
@@ -48,11 +50,9 @@ def open_plain(path: Path, name: str | None = None) -> int:
     Errors call it ``name``.
     """
     name = name or path.name
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    flags |= getattr(os, "O_BINARY", 0)
     try:  # opening a device may already have an effect, hence the look before
         require(stat.S_ISREG(os.lstat(path).st_mode), f"{name} is not a plain file")
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, os.O_RDONLY | BINARY | UNLINKED)
     except FileNotFoundError:
         raise DamagedFileError(f"{name} is missing") from None
     except OSError as error:

@@ -17,7 +17,9 @@ the view to the head without a pool.
 
 views.py        views, and the matrix of samples that a view shows
 parts.py        linear models and their labels; the parts of a view
+axes.py         principal axes of a view, for cells
 pool.py         the weighted sum of the parts of all views; expected scores
+familiar.py     labelled samples that new ones are compared with: which are unlike their class
 guess.py        guesses of unlabelled samples
 multilabel.py   several labels per sample: regressions and thresholds
 numbers.py      numbers: ridge regressions

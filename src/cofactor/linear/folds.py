@@ -77,6 +77,13 @@ class Distinct:
     starts: IntArray
     order: IntArray
 
+    def of_each(self, values: FloatArray, n: int) -> FloatArray:
+        """Return the values of distinct samples for all n samples, NaN for those of weight 0."""
+        out = np.full((n, *values.shape[1:]), np.nan)
+        lengths = np.diff(np.r_[self.starts, len(self.order)])
+        out[self.order] = np.repeat(values, lengths, axis=0)
+        return out
+
     def total(self, values: FloatArray) -> FloatArray:
         """Return the sums of a value of each sample over equal samples."""
         return np.asarray(np.add.reduceat(values[self.order].astype(np.float64), self.starts))

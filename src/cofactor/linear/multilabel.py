@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -26,11 +26,11 @@ from cofactor.linear.pool import ExpectedScore
 from cofactor.linear.views import Matrix, one_blas_thread
 from cofactor.metrics.accuracy import wilson_interval
 
-TAG_FOLDS = 3
 MAX_CROSS_VALIDATED_ROWS = 3000
-"""Above this many samples one fold chooses the penalty."""
-RARE_TAG_SMOOTHING = 10.0
-"""Number of imaginary tags that pull the threshold of a rare tag towards that of all tags."""
+"""Up to this many samples there are five folds, which all choose the penalty; of more samples, one
+of three folds does."""
+TAG_SMOOTHINGS = (10.0, 30.0, 100.0, 300.0)
+"""Numbers of imaginary tags that pull the threshold of a rare tag towards that of all tags."""
 SCORE_EDGES = np.arange(-10.0, 8.01, 0.04)
 """Scores that thresholds are chosen from."""
 SCORED_TOGETHER = 512
@@ -82,14 +82,15 @@ def fit_tags(X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = No
         Which cells of Y are known; None means all.
     """
     with one_blas_thread():
-        if len(counts) < TAG_FOLDS:
+        if len(counts) < _folds_of(len(counts)):
             model = logistic_regressions(X, Y, counts, USUAL_PENALTY, known)
             return TagModel(model, np.zeros(Y.shape[1]), ProbabilityCurve(), USUAL_PENALTY, None)
-        penalty, held_out = _CrossValidation(X, Y, counts, known).held_out()
+        penalty, held_out, _ = _CrossValidation(X, Y, counts, known).held_out()
         model = logistic_regressions(X, Y, counts, penalty, known)
         pooled = sum(held_out[1:], held_out[0])
-        thresholds = above_base(choose_thresholds(pooled), model.base)
-        return TagModel(model, thresholds, pooled.curve(), penalty, _expected(held_out))
+        rule = best_rule(held_out)
+        thresholds = above_base(SCORE_EDGES[rule.places(pooled)], model.base)
+        return TagModel(model, thresholds, pooled.curve(), penalty, expected_of(held_out, rule))
 
 
 # ---- logistic regressions
@@ -230,42 +231,88 @@ def above_base(thresholds: FloatArray, base: FloatArray) -> FloatArray:
     return np.where(base < 0, np.maximum(thresholds, np.nextafter(base, np.inf)), thresholds)
 
 
-def choose_thresholds(held_out: Histogram) -> FloatArray:
-    """Choose the edge t with the largest (2·right + s·F(t)) / (given + true + s) for each tag.
+class ThresholdRule(NamedTuple):
+    """How thresholds follow from held-out scores.
 
-    F(t) is the micro-F1 of all tags at t: tags with few samples follow the others. Of neighbouring
-    edges with the same value the middle one is chosen.
+    Parameters
+    ----------
+    smoothing : float
+        How strongly the threshold of a tag is pulled towards that of all tags.
+    matching : bool
+        Whether all thresholds rise together until no more tags are given than are true.
     """
-    given, right, true = held_out.above()
-    together = 2 * right.sum(axis=0) / np.maximum(given.sum(axis=0) + true.sum(), 1e-300)
-    value = (2 * right + RARE_TAG_SMOOTHING * together) / (
-        given + true[:, None] + RARE_TAG_SMOOTHING
-    )
-    first = value.argmax(axis=1)
-    less = value < value.max(axis=1, keepdims=True)
-    less &= np.arange(len(SCORE_EDGES)) > first[:, None]
-    end = np.where(less.any(axis=1), less.argmax(axis=1), len(SCORE_EDGES))
-    return np.asarray(SCORE_EDGES[(first + end - 1) // 2])
+
+    smoothing: float
+    matching: bool
+
+    def places(self, held_out: Histogram) -> IntArray:
+        """Return for each tag the edge t with the largest (2·right + s·F(t)) / (given + true + s).
+
+        F(t) is the micro-F1 of all tags at t, and s the smoothing: tags with few samples follow the
+        others. Of neighbouring edges with the same value the middle one is chosen.
+        """
+        given, right, true = held_out.above()
+        together = 2 * right.sum(axis=0) / np.maximum(given.sum(axis=0) + true.sum(), 1e-300)
+        s = self.smoothing
+        value = (2 * right + s * together) / (given + true[:, None] + s)
+        first = value.argmax(axis=1)
+        less = value < value.max(axis=1, keepdims=True)
+        less &= np.arange(len(SCORE_EDGES)) > first[:, None]
+        end = np.where(less.any(axis=1), less.argmax(axis=1), len(SCORE_EDGES))
+        places = np.asarray((first + end - 1) // 2)
+        return raised(places, given, float(true.sum())) if self.matching else places
+
+
+def raised(places: IntArray, given: FloatArray, most: float) -> IntArray:
+    """Raise all places by the fewest steps after which at most so many tags are given."""
+    tags, last = np.arange(len(places)), given.shape[1] - 1
+    for step in range(last):
+        moved = np.minimum(places + step, last)
+        if given[tags, moved].sum() <= most:
+            return np.asarray(moved)
+    return places
+
+
+RULES = [ThresholdRule(s, matching) for matching in (False, True) for s in TAG_SMOOTHINGS]
+
+
+def best_rule(held_out: list[Histogram]) -> ThresholdRule:
+    """Return the rule with the largest micro-F1 if each fold gets the thresholds of the others."""
+    return max(RULES, key=lambda rule: _shared_tags(held_out, rule)[0])
+
+
+def _folds_of(n: int) -> int:
+    return 5 if n <= MAX_CROSS_VALIDATED_ROWS else 3
 
 
 @dataclass(frozen=True, eq=False)
 class _CrossValidation:
-    """Models of some folds that score the others."""
+    """Models of some folds that score the others; samples without features are not scored."""
 
     X: Matrix
     Y: Any
     counts: FloatArray
     known: BoolArray | None
 
-    def held_out(self) -> tuple[float, list[Histogram]]:
-        """Choose the penalty; return it with the scores of each fold."""
+    def folds(self) -> list[tuple[IntArray, IntArray]]:
+        """Return the samples that train a model, and those that it scores, for each fold."""
         n = len(self.counts)
-        folds = assign_folds(np.zeros(n, dtype=np.int64), TAG_FOLDS)
-        tests = [np.flatnonzero(folds == fold) for fold in range(TAG_FOLDS)]
-        trains = [np.flatnonzero(folds != fold) for fold in range(TAG_FOLDS)]
-        tried = 1 if n > MAX_CROSS_VALIDATED_ROWS else TAG_FOLDS
+        folds = assign_folds(np.zeros(n, dtype=np.int64), _folds_of(n))
+        filled = self.X.filled_rows
+        return [
+            (np.flatnonzero(folds != fold), np.flatnonzero((folds == fold) & filled))
+            for fold in range(_folds_of(n))
+        ]
+
+    def held_out(self) -> tuple[float, list[Histogram], list[LinearModel]]:
+        """Choose the penalty; return it with the scores and the model of each fold."""
+        n = len(self.counts)
+        trains, tests = zip(*self.folds(), strict=True)
+        tried = 1 if n > MAX_CROSS_VALIDATED_ROWS else len(trains)
         models: Sequence[LinearModel | None] = [None] * tried
-        best, least, kept = USUAL_PENALTY, np.inf, []
+        best, least = USUAL_PENALTY, np.inf
+        kept: list[Histogram] = []
+        chosen: list[LinearModel] = []
         for penalty in LOGISTIC_PENALTIES:
             fitted = [
                 self.model(rows, penalty, start)
@@ -276,9 +323,11 @@ class _CrossValidation:
             if loss >= least:
                 break
             best, least, kept = penalty, loss, [histogram for _, histogram in scored]
+            chosen = fitted
         for train, test in zip(trains[tried:], tests[tried:], strict=True):
-            kept.append(self.compare(self.model(train, best), test)[1])
-        return best, kept
+            chosen.append(self.model(train, best))
+            kept.append(self.compare(chosen[-1], test)[1])
+        return best, kept, chosen
 
     def model(
         self, rows: IntArray, penalty: float, start: LinearModel | None = None
@@ -305,22 +354,69 @@ class _CrossValidation:
         return loss, Histogram(*sums.reshape(2, k, width))
 
 
-def _expected(held_out: list[Histogram]) -> ExpectedScore | None:
+def held_out_tags(
+    X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = None
+) -> FloatArray:
+    """Return held-out scores minus thresholds, as `fit_tags` judges them; NaN if none was held out.
+
+    A tag is given where this is at least 0. Parameters are those of `fit_tags`.
+    """
+    leads = np.full(Y.shape, np.nan)
+    if len(counts) < _folds_of(len(counts)):
+        return leads
+    with one_blas_thread():
+        cross = _CrossValidation(X, Y, counts, known)
+        _, held_out, models = cross.held_out()
+        rule = best_rule(held_out)
+        for i, (_, test) in enumerate(cross.folds()):
+            others = [other for j, other in enumerate(held_out) if j != i]
+            thresholds = SCORE_EDGES[rule.places(sum(others[1:], others[0]))]
+            leads[test] = models[i].scores(X.select(test)) - thresholds
+    return leads
+
+
+def held_out_log_likelihoods(X: Matrix, Y: Any, known: BoolArray | None = None) -> FloatArray:
+    """Return how likely the tags of each sample are for a model that has not seen them.
+
+    Parameters are those of `fit_tags`; all models have the usual penalty.
+    """
+    n = X.shape[0]
+    out, folds = np.zeros(n), assign_folds(np.zeros(n, dtype=np.int64), _folds_of(n))
+    with one_blas_thread():
+        for fold in range(folds.max(initial=-1) + 1):
+            test, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            some = None if known is None else known[rest]
+            parts = X.select(rest), Y[rest], np.ones(len(rest))
+            Z = logistic_regressions(*parts, USUAL_PENALTY, some).scores(X.select(test))
+            gain = Y[test].toarray() * Z - np.logaddexp(0.0, Z)
+            out[test] = (gain if known is None else gain * known[test]).sum(axis=1)
+    return out
+
+
+def _shared_tags(held_out: list[Histogram], rule: ThresholdRule) -> tuple[float, float]:
+    """Return the share of right tags among those given or true, and the number of these.
+
+    Each fold has the thresholds of the others.
+    """
+    right = union = 0.0
+    for i, fold in enumerate(held_out):
+        others = [other for j, other in enumerate(held_out) if j != i]
+        place = rule.places(sum(others[1:], others[0]))
+        given, hits, true = fold.above()
+        rows = np.arange(len(true))
+        right += float(hits[rows, place].sum())
+        union += float((given[rows, place] - hits[rows, place] + true).sum())
+    return (right / union if union else 0.0), union
+
+
+def expected_of(held_out: list[Histogram], rule: ThresholdRule) -> ExpectedScore | None:
     """Return the micro-F1 of each fold at the thresholds of the others, with a 95 % interval.
 
     With J the share of right tags among those given or true, F1 is 2J / (1 + J); the interval is
     Wilson's of J.
     """
-    right = union = 0.0
-    for i, fold in enumerate(held_out):
-        others = [other for j, other in enumerate(held_out) if j != i]
-        place = np.searchsorted(SCORE_EDGES, choose_thresholds(sum(others[1:], others[0])))
-        given, hits, true = fold.above()
-        rows = np.arange(len(true))
-        right += float(hits[rows, place].sum())
-        union += float((given[rows, place] - hits[rows, place] + true).sum())
+    J, union = _shared_tags(held_out, rule)
     if union == 0.0:
         return None
-    J = right / union
     value, low, high = (2 * x / (1 + x) for x in (J, *wilson_interval(J, union)))
     return ExpectedScore(value, low, high, union, "micro-F1")

@@ -2,7 +2,8 @@
 
 Two ridge regressions, one of the view and one of the topic shares, are mixed. Both see the size of
 a sample, the logarithm of its total. The mixture is linear, so a prediction is a sum over words,
-topics, size and base.
+topics, size and base. Samples without any feature take part in the fit, but in no score and no
+interval, because nothing is predicted for them.
 
 Topics were fitted with the targets, so they predict held-out targets too well. Their weight follows
 from what the regression of the view leaves unexplained, and the expected score is that of this
@@ -11,6 +12,7 @@ regression alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -84,6 +86,9 @@ class NumberModel:
         labels.
     expected : tuple of ExpectedScore or None
         R² to expect on new samples; None if the labels are constant or only one.
+    held_out : array (n, k)
+        Predictions of the regression of the view for the samples of the fit, each by a model that
+        has not seen its target; NaN where the target is unknown or the sample has no features.
     """
 
     words: FloatArray
@@ -95,6 +100,7 @@ class NumberModel:
     penalties: FloatArray
     half_width: FloatArray
     expected: tuple[ExpectedScore | None, ...]
+    held_out: FloatArray
 
 
 def fit_numbers(
@@ -120,11 +126,14 @@ def fit_numbers(
         size, spread = scale.of(totals)[:, None], _spread(topics, counts)
         words = X.beside(WORDS_SIZE * size)
         shares = Matrix(topics / spread, X.threads).beside(TOPICS_SIZE * size)
-        fits = []
-        for y in Y.T:
+        fits, held_out = [], np.full(Y.shape, np.nan)
+        for y, predicted in zip(Y.T, held_out.T, strict=True):
             rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
             parts = words.select(rows), shares.select(rows)
-            fits.append(_fit_target(*parts, y[rows], counts[rows]))
+            scored = counts[rows] * X.filled_rows[rows]
+            fit, tested = _fit_target(*parts, y[rows], counts[rows], scored)
+            fits.append(fit)
+            predicted[rows[scored > 0]] = tested[scored > 0]
     W, T, base, mix, penalties, half_width, expected = zip(*fits, strict=True)
     on_words, on_topics = np.stack(W, axis=1), np.stack(T, axis=1)
     on_size = WORDS_SIZE * on_words[-1] + TOPICS_SIZE * on_topics[-1]
@@ -138,6 +147,7 @@ def fit_numbers(
         np.stack(penalties),
         np.array(half_width),
         expected,
+        held_out,
     )
 
 
@@ -171,31 +181,65 @@ class _TargetFit(NamedTuple):
     expected: ExpectedScore | None
 
 
-def _fit_target(words: Matrix, shares: Matrix, y: FloatArray, counts: FloatArray) -> _TargetFit:
+def _fit_target(
+    words: Matrix, shares: Matrix, y: FloatArray, counts: FloatArray, scored: FloatArray
+) -> tuple[_TargetFit, FloatArray]:
+    """Return the model of a target, and held-out predictions of its known values.
+
+    ``scored`` are the counts of the samples that have features, 0 for the others.
+    """
     unit = float(np.abs(y).max(initial=0.0)) or 1.0
     y = y / unit  # so that squares do not overflow
     mean = float(np.average(y, weights=counts)) if len(y) else 0.0
     if len(y) < 2 or np.ptp(y) == 0.0:
-        return _constant(words, shares, unit * mean, counts)
-    fits = [
-        fit_ridge(words, y, counts, WORD_PENALTIES),
-        fit_ridge(shares, y, counts, TOPIC_PENALTIES),
-    ]
-    first, held_out = shrink(fits[0].held_out, y, counts)
+        value = unit * mean
+        return _constant(words, shares, value, scored), np.full(len(y), value)
+    of_words, first, held_out = _fit_words(words, y, counts)
+    fits = [of_words, fit_ridge(shares, y, counts, TOPIC_PENALTIES)]
     residual = y - held_out
-    unexplained = (counts @ residual**2) / (counts @ (y - mean) ** 2)
-    topics = TOPIC_MIX * min(float(unexplained), 1.0)
+    expected = score_of_numbers(residual, y, scored)
+    unexplained = 1.0 if expected is None else 1.0 - expected.value
+    topics = TOPIC_MIX * min(unexplained, 1.0)
     mix = np.array([(1 - topics) * first, topics])
     base = mean + sum(b * (fit.base - mean) for b, fit in zip(mix, fits, strict=True))
-    return _TargetFit(
+    found = _TargetFit(
         unit * mix[0] * fits[0].weights,
         unit * mix[1] * fits[1].weights,
         unit * base,
         mix,
         np.array([fit.penalty for fit in fits]),
-        unit * _half_width(np.abs(residual), counts),
-        _expected(residual, y - mean, counts),
+        unit * _half_width(np.abs(residual), scored),
+        expected,
     )
+    return found, unit * held_out
+
+
+def _fit_words(
+    words: Matrix, y: FloatArray, counts: FloatArray
+) -> tuple[RidgeFit, float, FloatArray]:
+    """Return the regression of the view, its weight, and its held-out predictions."""
+    fit = fit_ridge(words, y, counts, WORD_PENALTIES)
+    return fit, *shrink(fit.held_out, y, counts)
+
+
+def held_out_numbers(
+    X: Matrix, totals: FloatArray, Y: FloatArray, counts: FloatArray
+) -> FloatArray:
+    """Return the held-out predictions of `fit_numbers`, without fitting the rest."""
+    out = np.full(Y.shape, np.nan)
+    with one_blas_thread():
+        size = _fit_size(totals, counts).of(totals)[:, None]
+        words = X.beside(WORDS_SIZE * size)
+        for y, predicted in zip(Y.T, out.T, strict=True):
+            rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
+            tested = rows[X.filled_rows[rows]]
+            known = y[rows]
+            unit = float(np.abs(known).max(initial=0.0)) or 1.0
+            told = np.full(len(known), np.average(known, weights=counts[rows]) if len(rows) else 0)
+            if len(known) > 1 and np.ptp(known) > 0:
+                told = unit * _fit_words(words.select(rows), known / unit, counts[rows])[2]
+            predicted[tested] = told[X.filled_rows[rows]]
+    return out
 
 
 def _constant(words: Matrix, shares: Matrix, value: float, counts: FloatArray) -> _TargetFit:
@@ -236,14 +280,40 @@ def _half_width(sizes: FloatArray, counts: FloatArray) -> float:
     return float(sizes[order[enough[0]]]) if len(enough) else np.inf
 
 
-def _expected(residual: FloatArray, deviation: FloatArray, counts: FloatArray) -> ExpectedScore:
+def r_squared(residual: FloatArray, y: FloatArray, counts: FloatArray) -> float | None:
+    """Return R²; None if y is constant or nothing counts."""
+    total = float(counts.sum())
+    apart = y - counts @ y / total if total else y
+    whole = float(counts @ apart**2)
+    return 1.0 - float(counts @ residual**2) / whole if whole > 0 else None
+
+
+def mean_score(each: Sequence[ExpectedScore | None]) -> ExpectedScore | None:
+    """Return the mean R² of several targets, with the mean of their intervals.
+
+    That interval is too wide, because errors of different targets partly cancel.
+    """
+    known = [one for one in each if one is not None]
+    if len(each) <= 1 or not known:
+        return known[0] if known else None
+    value, low, high, n = (
+        float(np.mean([getattr(one, name) for one in known]))
+        for name in ("value", "low", "high", "n_samples")
+    )
+    targets = tuple(float("nan") if one is None else one.value for one in each)
+    return ExpectedScore(value, low, high, n, "R²", targets)
+
+
+def score_of_numbers(
+    residual: FloatArray, y: FloatArray, counts: FloatArray
+) -> ExpectedScore | None:
     """Return the held-out R² with a 95 % interval from the spread of the squares."""
-    e, d = residual**2, deviation**2
-    whole = float(counts @ d)
-    lost = float(counts @ e) / whole
+    if (value := r_squared(residual, y, counts)) is None:
+        return None
+    e, d = residual**2, (y - counts @ y / counts.sum()) ** 2
+    whole, lost = float(counts @ d), 1.0 - value
     error = 1.96 * float(np.sqrt(counts @ (e - lost * d) ** 2)) / whole
-    low, high = 1 - lost - error, min(1 - lost + error, 1.0)
-    return ExpectedScore(1 - lost, low, high, float(counts.sum()), "R²")
+    return ExpectedScore(value, value - error, min(value + error, 1.0), float(counts.sum()), "R²")
 
 
 # ---- ridge regressions

@@ -96,12 +96,15 @@ class Labels(NamedTuple):
         Weight of each label by its class, 1 for unlabelled samples; None stands for 1. It
         multiplies the cost of a wrong prediction and the share of a class, but does
         not change what the samples of a class look like.
+    filled : array (n,) or None
+        Which samples have features; the others are not held out. None stands for all.
     """
 
     shares: FloatArray
     weights: FloatArray
     counts: FloatArray
     importance: FloatArray | None = None
+    filled: BoolArray | None = None
 
     @property
     def known(self) -> BoolArray:

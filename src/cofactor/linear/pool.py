@@ -19,10 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from cofactor._fields import instance, number
+from cofactor._fields import FieldSizes, checked, instance, number
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
+from cofactor.linear.axes import principal_axes
+from cofactor.linear.familiar import FamiliarSamples, familiar_samples
 from cofactor.linear.folds import Distinct, assign_folds, distinct_rows
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.parts import (
@@ -66,13 +68,19 @@ MIN_GUESSED_SHARE = 0.02
 """Smaller guessed shares, relative to the largest, become zero, so that guesses stay sparse."""
 
 
+def _numbers_fault(value: Any, sizes: FieldSizes) -> str | None:
+    good = isinstance(value, tuple) and all(type(one) is float for one in value)
+    return None if good else "is not a tuple of numbers"
+
+
 @dataclass(frozen=True)
 class ExpectedScore:
     """The score to expect on new samples like those of the fit, from held-out labels.
 
-    It is the score of the features' part of the head; the topics' part usually adds to it. A class
-    with a single label cannot be held out and does not count, so the score is too high if there are
-    many such classes.
+    It is the score of the features' part of the head; the topics' part usually adds to it. Samples
+    without any feature do not count, because nothing can be predicted for them. A class with a
+    single label cannot be held out and does not count, so the score is too high if there are many
+    such classes.
 
     Parameters
     ----------
@@ -83,7 +91,12 @@ class ExpectedScore:
     n_samples : float
         Number of held-out labels, counted with their weights.
     measure : {"accuracy", "micro-F1", "R²"}
-        What is measured.
+        What is measured; of several numbers, the mean R².
+    targets : tuple of float
+        R² of each number, if there are several.
+    natural : tuple of float
+        R² of each number in its own units, if logarithms are learned; ``value`` is then that of the
+        logarithms.
     """
 
     value: float = number()
@@ -91,10 +104,17 @@ class ExpectedScore:
     high: float = number()
     n_samples: float = number()
     measure: str = instance(str, default="accuracy")
+    targets: tuple[float, ...] = checked(_numbers_fault, default=())
+    natural: tuple[float, ...] = checked(_numbers_fault, default=())
 
     def __str__(self) -> str:
         if self.measure == "R²":
-            return f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+            score = f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+            units = ", ".join(f"{value:.2f}" for value in self.natural)
+            if self.targets:
+                score = f"mean {score}; each: {', '.join(f'{one:.2f}' for one in self.targets)}"
+                return f"{score}; in the units of the labels: {units}" if units else score
+            return f"{score} of logarithms, {units} in the units of the labels" if units else score
         return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
 
 
@@ -162,6 +182,8 @@ class Pool:
     side: SideView | None = None
     side_weights: FloatArray | None = None
     """What each axis of the side adds to the score of each class (d, c)."""
+    familiar: FamiliarSamples | None = None
+    """Labelled samples that new ones are compared with."""
 
     def scores(self, data: Observations, threads: Threads) -> FloatArray:
         """Return the scores of the classes; softmax turns them into probabilities."""
@@ -190,20 +212,26 @@ def fit_pool(
     importance: FloatArray | None = None,
     side: FloatArray | None = None,
     axes: FindAxes | None = None,
+    exposed: bool = False,
+    keep_samples: bool = False,
 ) -> tuple[Pool, FloatArray]:
     """Fit the pool; return it and the scores of all samples.
 
     ``shares`` are the classes of the labelled samples and ``confidence`` their weights, up to 1;
     ``importance`` are the weights of their classes. The data were divided by 2**exponent. ``side``
     (n, d) are further vectors of the samples. If ``axes`` is given, the axes that it finds are a
-    view, too.
+    view, too. If totals are scales (``exposed``), principal axes of the features take their place.
+    ``keep_samples``: keep labelled samples, so that others can be compared with them.
     """
     with one_blas_thread():
-        view = choose_view(data, counts, exponent)
+        view = choose_view(data, counts, exponent, exposed=exposed)
         V = view.of(data)
         distinct = distinct_rows(V, shares, labelled, counts, side)
-        labels = _distinct_labels(distinct, counts, shares, labelled, confidence, importance)
-        views, side_view = _views(V, labels, distinct, threads, side, axes)
+        samples = Matrix(V[distinct.rows], threads)
+        labels = _distinct_labels(
+            samples, distinct, counts, shares, labelled, confidence, importance
+        )
+        views, side_view = _views(samples, labels, distinct, side, axes, exposed)
         fit = _fit_parts(views)
         models = [parts.fold(model) for parts, model in zip(views, fit.models, strict=True)]
         side_model = None if side_view is None else models.pop()
@@ -214,6 +242,7 @@ def fit_pool(
             scores = scores + side_model.scores(Matrix(side_view.of(side), threads))
         sharpness = _sharpness(scores[~labelled & (counts > 0)])
         expected = None if fit.held_out is None else _expected(fit.held_out)
+        familiar = familiar_samples(samples, labels) if keep_samples else None
     pool = Pool(
         view,
         model,
@@ -224,6 +253,7 @@ def fit_pool(
         fit.held_out,
         side_view,
         None if side_model is None else side_model.weights,
+        familiar,
     )
     return pool, scores
 
@@ -236,27 +266,34 @@ def held_out_scores(
     threads: Threads,
     side: FloatArray | None = None,
     axes: FindAxes | None = None,
+    *,
+    exponent: int = 0,
+    confidence: FloatArray | None = None,
+    importance: FloatArray | None = None,
+    every: bool = True,
 ) -> FloatArray:
     """Return scores of the labelled samples by pools that do not know their labels.
 
     Equal samples with equal labels are held out together. Rows of other samples, and of classes
-    with a single label, are NaN. Parameters are those of `fit_pool`.
+    with a single label, are NaN. Parameters are those of `fit_pool`; without ``every``, only those
+    labels are held out that `fit_pool` holds out, and the expected score is that of these rows.
     """
-    found = np.full(shares.shape, np.nan)
     with one_blas_thread():
-        V = choose_view(data, counts, 0).of(data)
+        V = choose_view(data, counts, exponent).of(data)
         distinct = distinct_rows(V, shares, labelled, counts, side)
-        labels = _distinct_labels(distinct, counts, shares, labelled)
-        views, _ = _views(V, labels, distinct, threads, side, axes)
-        if (weighed := _weigh(views, every=True)) is not None:
-            of_distinct = np.full(labels.shares.shape, np.nan)
-            of_distinct[weighed.out] = weighed.scores
-            lengths = np.diff(np.r_[distinct.starts, len(distinct.order)])
-            found[distinct.order] = np.repeat(of_distinct, lengths, axis=0)
-    return found
+        samples = Matrix(V[distinct.rows], threads)
+        labels = _distinct_labels(
+            samples, distinct, counts, shares, labelled, confidence, importance
+        )
+        views, _ = _views(samples, labels, distinct, side, axes)
+        found = np.full(labels.shares.shape, np.nan)
+        if (weighed := _weigh(views, every=every)) is not None:
+            found[weighed.out] = weighed.scores
+    return distinct.of_each(found, len(shares))
 
 
 def _distinct_labels(
+    X: Matrix,
     distinct: Distinct,
     counts: FloatArray,
     shares: FloatArray,
@@ -264,28 +301,28 @@ def _distinct_labels(
     confidence: FloatArray | None = None,
     importance: FloatArray | None = None,
 ) -> Labels:
-    """Return the labels of distinct samples."""
+    """Return the labels of distinct samples X."""
     rows = distinct.rows
     known = labelled[rows]
     Y = np.where(known[:, None], shares[rows], 0.0)
     trusted = counts if confidence is None else counts * confidence
     weights = np.where(known, distinct.total(trusted), 0.0)
-    return Labels(Y, weights, distinct.weights, None if importance is None else importance[rows])
+    costs = None if importance is None else importance[rows]
+    return Labels(Y, weights, distinct.weights, costs, X.filled_rows)
 
 
 def _views(
-    V: Any,
+    X: Matrix,
     labels: Labels,
     distinct: Distinct,
-    threads: Threads,
     side: FloatArray | None,
     axes: FindAxes | None,
+    exposed: bool = False,
 ) -> tuple[list[ViewParts], SideView | None]:
-    """Return all views of the distinct samples; that of the side comes last, if there is one."""
-    X = Matrix(V[distinct.rows], threads)
-    shown: dict[str, tuple[Matrix, Axes | None]] = {FEATURES: (X, None)}
-    if axes is not None:
-        found = axes(X, distinct.weights)
+    """Return all views of the distinct samples X; that of the side comes last, if there is one."""
+    shown: dict[str, tuple[Matrix, Axes | None]] = {} if exposed else {FEATURES: (X, None)}
+    if exposed or axes is not None:
+        found = (axes or principal_axes)(X, distinct.weights)
         shown[AXES] = found.of(X), found
     view = None
     if side is not None:
@@ -293,8 +330,8 @@ def _views(
         # rows.
         vectors = np.asarray(side[distinct.rows], dtype=np.float64)
         view = SideView.fitted(vectors, distinct.weights)
-        shown[SIDE] = Matrix(view.of(vectors), threads), None
-    shares = VIEW_SHARES if len(shown) > 1 else {FEATURES: 1.0}
+        shown[SIDE] = Matrix(view.of(vectors), X.threads), None
+    shares = VIEW_SHARES if len(shown) > 1 else dict.fromkeys(shown, 1.0)
     return [_view_parts(*shown[name], labels, name, shares[name]) for name in shown], view
 
 
@@ -453,9 +490,13 @@ def _held_out(
 
 
 def _folds(labels: Labels) -> tuple[IntArray, int]:
-    """Return the fold of each sample and their number; a class with one label is not held out."""
+    """Return the fold of each sample and their number.
+
+    Samples without features and classes with one label are not held out.
+    """
     n_folds = 10 if np.count_nonzero(labels.known) <= MAX_TEN_FOLD_LABELS else 5
-    classes = np.where(labels.known, labels.shares.argmax(axis=1), -1)
+    scored = labels.known if labels.filled is None else labels.known & labels.filled
+    classes = np.where(scored, labels.shares.argmax(axis=1), -1)
     return assign_folds(classes, n_folds, min_size=2), n_folds
 
 

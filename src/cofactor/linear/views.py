@@ -5,7 +5,8 @@ become rows of length one. Sparse integers (counts) become rows of length one of
 so that a few large counts do not outvote the others. Dense data are standardised column by column.
 Data are sparse if less than a quarter of the cells differ from zero, however they are stored. Dense
 rows that all have the same length, and dense integers whose totals differ much, are treated as
-sparse ones: they are tf-idf of few words, and counts. Last, all values are divided by one number,
+sparse ones: they are tf-idf of few words, and counts. Where totals are scales, such as the depth of
+a cell, data of any kind are treated as sparse counts. Last, all values are divided by one number,
 so that a penalty has the same effect on all data.
 
 A `View` says how data are seen; a `Matrix` is what it shows, with the products that models need.
@@ -28,7 +29,7 @@ from scipy.sparse import csr_array, hstack, issparse
 from threadpoolctl import ThreadpoolController
 
 from cofactor._fields import FieldSizes, array, instance, number
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.factors import cross, pad
 from cofactor.engine.observations import Layout, Observations, compressed_layout, full_layout
 from cofactor.engine.threads import Threads
@@ -135,8 +136,8 @@ class Axes:
         What is taken off each axis.
     """
 
-    basis: FloatArray
-    centre: FloatArray
+    basis: FloatArray = array("m", "axes")
+    centre: FloatArray = array("axes")
 
     def of(self, X: Matrix) -> Matrix:
         """Return samples along the axes."""
@@ -151,8 +152,13 @@ class Axes:
         return Axes(self.basis @ basis, self.centre @ basis)
 
 
-def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
-    """Choose the view of data that were divided by 2**exponent; ``counts`` are sample weights."""
+def choose_view(
+    data: Observations, counts: FloatArray, exponent: int, *, exposed: bool = False
+) -> View:
+    """Choose the view of data that were divided by 2**exponent; ``counts`` are sample weights.
+
+    ``exposed``: the total of a sample is a scale, so the view must not depend on it.
+    """
     if not counts.all():
         data, counts = data.select(np.flatnonzero(counts)), counts[counts > 0]
     values = data.layout.values
@@ -160,9 +166,9 @@ def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
     integers = bool((whole == np.floor(whole)).all()) and _may_have_fractions(whole)
     dense = np.count_nonzero(values) >= MAX_SPARSE_SHARE * max(float(np.prod(data.shape)), 1.0)
     counts_like = integers and _variation(data, counts) > MAX_EVEN_VARIATION
-    if dense and not counts_like and not _equal_lengths(data):
+    if dense and not exposed and not counts_like and not _equal_lengths(data):
         return _standardising(data, counts)
-    view = View("roots" if integers else "rows")
+    view = View("roots" if integers or exposed else "rows")
     rows = view.of(data)
     total = max(float(counts.sum()), 1e-300)
     mean = np.asarray(rows.T @ counts) / total
@@ -338,6 +344,13 @@ class Matrix:
     @cached_property
     def _transposed(self) -> Matrix:
         return Matrix(csr_array(self.values.T) if self.is_sparse else self.values.T, self.threads)
+
+    @cached_property
+    def filled_rows(self) -> BoolArray:
+        """Which rows have a value; the others say nothing about their samples."""
+        if self.is_sparse:
+            return np.asarray(np.diff(self.values.indptr) > 0)
+        return np.asarray(self.values.any(axis=1))
 
     @cached_property
     def used_columns(self) -> IntArray:

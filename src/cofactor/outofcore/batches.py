@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
+from cofactor._types import IntArray
 from cofactor.engine.observations import canonical
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import column_names, storable
@@ -128,13 +129,13 @@ def joined(
         first = batch if first is None else first
         waiting.append(batch)
         if _is_full(waiting, rows, cells):
-            whole, low = _concatenated(waiting), 0
+            whole, low = concatenated(waiting), 0
             while (high := _next_cut(whole[0], low, rows, cells)) is not None:
                 yield _part(whole, low, high)
                 low = high
             waiting = [_part(whole, low, whole[0].shape[0])] if low < whole[0].shape[0] else []
     if waiting:
-        yield _concatenated(waiting)
+        yield concatenated(waiting)
 
 
 def _is_full(waiting: list[RowsAndTargets], rows: int | None, cells: int) -> bool:
@@ -157,7 +158,27 @@ def _part(batch: RowsAndTargets, low: int, high: int) -> RowsAndTargets:
     return sp.csr_array(X[low:high]), None if y is None else y[low:high]
 
 
-def _concatenated(parts: list[RowsAndTargets]) -> RowsAndTargets:
+def split_places(places: IntArray, bounds: IntArray) -> list[IntArray]:
+    """Return sorted places among all rows as places in each block.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in split_places(np.array([0, 3, 4]), np.array([0, 3, 6]))]
+    [[0], [0, 1]]
+    """
+    cuts = np.searchsorted(places, bounds)
+    pairs = zip(bounds[:-1], cuts[:-1], cuts[1:], strict=True)
+    return [places[first:last] - low for low, first, last in pairs]
+
+
+def take_rows(block: RowsAndTargets, places: IntArray) -> RowsAndTargets:
+    """Return some rows of a block."""
+    X, y = block
+    return sp.csr_array(X[places]), None if y is None else np.asarray(y)[places]
+
+
+def concatenated(parts: list[RowsAndTargets]) -> RowsAndTargets:
+    """Return rows and targets of several blocks together."""
     if len(parts) == 1:
         return parts[0]
     X = sp.csr_array(sp.vstack([X for X, _ in parts], format="csr"))

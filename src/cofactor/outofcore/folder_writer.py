@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -111,15 +110,7 @@ def writing_folder(path: Path, overwrite: bool) -> Iterator[FolderWriter]:
         raise FileExistsError(f"{os.fspath(path)!r} exists; choose another, or overwrite=True.")
     if path.exists() and any(path.iterdir()):
         check_only_blocks(path)
-    try:
-        with replacing_folder(path) as new:
-            writer = FolderWriter(new)
-            yield writer
-            writer.finish()
-    except OSError as error:
-        # numpy has no number for a disk that is full, only "n requested and m written".
-        if error.errno == ENOSPC or (error.errno is None and "written" in str(error)):
-            raise OSError(
-                ENOSPC, f"no space left while writing {os.fspath(path)!r}; nothing was kept"
-            ) from None
-        raise
+    with replacing_folder(path) as new:
+        writer = FolderWriter(new)
+        yield writer
+        writer.finish()

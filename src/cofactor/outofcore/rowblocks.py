@@ -15,7 +15,15 @@ from scipy import sparse as sp
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.kernels import Places
 from cofactor.engine.observations import Layout, Observations, both_ways, compressed_layout
-from cofactor.outofcore.batches import BlockFacts, check_batch, check_targets, joined
+from cofactor.outofcore.batches import (
+    BlockFacts,
+    check_batch,
+    check_targets,
+    concatenated,
+    joined,
+    split_places,
+    take_rows,
+)
 from cofactor.outofcore.folder_reader import BlockFolder, RowBlocksError, read_folder
 from cofactor.outofcore.folder_writer import writing_folder
 from cofactor.outofcore.sampling import Known, choices, joined_sample, sample_block, shown_values
@@ -269,6 +277,13 @@ class RowBlocks:
             X, y = self.block(i)
             parts.append(sample_block(as_csr(X), y, choice))
         return joined_sample(parts, share)
+
+    def take(self, places: IntArray) -> tuple[sp.csr_array, Any]:
+        """Return the rows at sorted ``places`` in memory, and their targets (None without)."""
+        blocks = (self.block(i) for i in range(self.n_blocks))
+        inside = split_places(places, self.bounds)
+        pairs = zip(blocks, inside, strict=True)
+        return concatenated([take_rows((as_csr(X), y), some) for (X, y), some in pairs])
 
     def share(self, cells: int) -> float:
         """Return the share of the rows that has about ``cells`` stored cells."""

@@ -1,7 +1,4 @@
-"""Rows in unnamed temporary files, read and written block by block.
-
-It needs a POSIX system: files are read by ``os.preadv`` and written by ``os.pwrite``.
-"""
+"""Rows in unnamed temporary files, read and written block by block."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from cofactor.engine.kernels import Places
 from cofactor.engine.observations import Layout, Observations, both_ways
+from cofactor.io import platform
 
 
 class ScratchFiles:
@@ -170,16 +168,12 @@ def _with_arrays(seen: Observations, change: Callable[[Any], Any]) -> Observatio
 
 def _read(file: int, out: NDArray[Any], offset: int) -> None:
     """Fill an array with the bytes of a file that begin at ``offset``."""
-    into, done = out.data.cast("B"), 0
-    while done < len(into):
-        count = os.preadv(file, [into[done:]], offset + done)
-        if count == 0:
-            raise OSError("A scratch file ended early; check that the disk is not full.")
-        done += count
+    if platform.fill(file, out.data.cast("B"), offset) < out.nbytes:
+        raise OSError("A scratch file ended early; check that the disk is not full.")
 
 
 def _write(file: int, array: NDArray[Any], offset: int) -> None:
     """Write an array to a file, starting at ``offset``."""
     view, done = array.data.cast("B"), 0
     while done < len(view):
-        done += os.pwrite(file, view[done:], offset + done)
+        done += platform.HERE.write_at(file, view[done:], offset + done)

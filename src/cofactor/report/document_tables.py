@@ -3,6 +3,7 @@ mistakes, and labels that look wrong."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,25 @@ from scipy.spatial.distance import squareform
 from cofactor.io.errors import shortened
 from cofactor.metrics.topics import topic_similarity
 from cofactor.report.material import Material, is_known
+from cofactor.report.refits import unseeing
 from cofactor.report.score_tables import MODEL, Evaluation
+from cofactor.text.describe import summaries
 from cofactor.text.describe.explain import Explanation, explain_row
 from cofactor.text.describe.predictions import read_predictions
 from cofactor.text.documents import DocumentRows
 from cofactor.text.labelling.doubts import judge_labels, rank_doubts
+from cofactor.text.vectorizer.occurrences import cut_pieces
 
 MAX_REVIEWED, MAX_DOUBTFUL = 6, 20  # documents of a list, labels that look wrong
+MAX_FAR_OFF = 10  # numbers with the largest errors
 MAX_EXCERPT = 280  # characters
 MAX_TABLE_DOCUMENTS, MAX_MAP_POINTS = 10_000, 3000
 MAX_TEXT_BYTES = 4_000_000  # of the texts of all documents
 EXPLAINING_WORDS, LEFT_OUT_WORDS = 6, 3  # words of an explanation; words left out one at a time
 MIN_PART = {True: 0.05, False: 0.005}  # of a word in a score, with a pooled head or another
 MAX_FACTOR = 1000
+
+_SPACES = re.compile(r"\s+")
 
 
 def excerpt(material: Material, d: int) -> str:
@@ -41,6 +48,7 @@ def document_rows(material: Material) -> tuple[list[dict[str, Any]], bool]:
     spots = place(shares, estimator.components_, seed).round(4).tolist()
     told = read_predictions(estimator, material.scores[chosen], material.model.target_names_)
     best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
+    unlike = material.unlike[chosen]
     whole = material.shown_texts or [""] * len(material.S)
     texts, cut = cut_texts([whole[d].strip() for d in chosen])
     rows = [
@@ -53,10 +61,11 @@ def document_rows(material: Material) -> tuple[list[dict[str, Any]], bool]:
             "class": _label(material, d),
             "prediction": show(guess) if k >= 0 else "",
             "confidence": rounded(c) if k >= 0 else None,
+            "unlike": None if np.isnan(u) else rounded(u),
             "text": text,
         }
-        for d, (x, y), k, p, guess, c, text in zip(
-            chosen, spots, best, shares.max(axis=1), *told, texts, strict=True
+        for d, (x, y), k, p, guess, c, u, text in zip(
+            chosen, spots, best, shares.max(axis=1), *told, unlike, texts, strict=True
         )
     ]
     return rows, cut
@@ -189,19 +198,58 @@ def uncertain(material: Material) -> list[dict[str, Any]]:
 
 
 def mistaken(material: Material, found: Evaluation | None) -> list[dict[str, Any]]:
-    """Return the tested documents with a wrong prediction, most confident first."""
+    """Return the tested documents with a wrong prediction, most confident first.
+
+    A model that has not seen their labels explains them; those that it predicts right are left out.
+    """
     if found is None or found.probabilities is None:
         return []
     P = found.probabilities
     wrong = np.flatnonzero(found.predictions[MODEL] != found.truth)
-    order = wrong[np.argsort(-P[wrong].max(axis=1), kind="stable")][:MAX_REVIEWED]
+    order = wrong[np.argsort(-P[wrong].max(axis=1), kind="stable")]
+    judge = material.model
+    if found.seen and len(order):
+        order = order[: 2 * MAX_REVIEWED]
+        judge = unseeing(material, found.tested[order])
+    rows = [(int(found.tested[i]), int(found.truth[i])) for i in order]
+    told = [(d, c, _told_classes(material, judge, d)) for d, c in rows]
     return [
-        {
-            **_described(material, found.judges[i], int(found.tested[i]), P[i], found.truth[i]),
-            "truth": material.classes[found.truth[i]],
-        }
-        for i in order
-    ]
+        {**_described(material, judge, d, p, c), "truth": material.classes[c]}
+        for d, c, p in told
+        if p.argmax() != c
+    ][:MAX_REVIEWED]
+
+
+def far_off(material: Material, found: Evaluation | None) -> list[dict[str, Any]]:
+    """Return the tested documents whose numbers are farthest from their predictions.
+
+    Errors count on the scale on which the model learns, in units of their spread.
+    """
+    if found is None or found.scale is None:
+        return []
+    predicted = found.predictions[MODEL]
+    errors = np.abs(found.scale.scaled(found.truth) - found.scale.scaled(predicted))
+    errors = np.nan_to_num(errors / np.maximum(np.nanstd(errors, axis=0), 1e-300))
+    order = np.argsort(-errors, axis=None, kind="stable")[:MAX_FAR_OFF]
+    rows = []
+    for i, c in zip(*np.unravel_index(order, errors.shape), strict=True):
+        d = int(found.tested[i])
+        values = [
+            summaries.shown_number(material.model, c, one[i, c]) for one in (found.truth, predicted)
+        ]
+        named = {} if len(material.classes) == 1 else {"number": material.classes[c]}
+        told = dict(zip(("label", "prediction"), values, strict=True))
+        rows.append({"document": material.number(d), **named, **told, "text": excerpt(material, d)})
+    return rows
+
+
+def _told_classes(material: Material, judge: Any, d: int) -> np.ndarray:
+    """Return the probabilities of the model's classes by a judge, who may know fewer."""
+    side = {} if material.side is None else {"side": material.side[[d]]}
+    P = np.asarray(judge.estimator_.predict_proba(material.X[[d]], **side))[0]
+    whole = np.zeros(len(material.classes))
+    whole[[material.classes.index(str(name)) for name in judge.target_names_]] = P
+    return whole
 
 
 def doubtful(material: Material) -> list[dict[str, Any]]:
@@ -238,12 +286,19 @@ def _described(
     return {
         "document": material.number(d),
         "text": excerpt(material, d),
+        "pieces": [] if told is None else _pieces(told),
         "sides": [
             {"class": name, "probability": float(p[c]), "words": _favouring(told, sign, pooled)}
             for name, c, sign in zip(names, pair, (1, -1), strict=True)
         ],
         "without": [] if told is None else _without(told),
     }
+
+
+def _pieces(told: Explanation) -> list[tuple[str, int]]:
+    """Return the beginning of a coloured text on one line."""
+    found = cut_pieces(told.coloured_text, 4 * MAX_EXCERPT)
+    return cut_pieces([(_SPACES.sub(" ", text), level) for text, level in found], MAX_EXCERPT)
 
 
 def _explained(material: Material, judge: Any, d: int, names: list[str]) -> Explanation | None:

@@ -1,21 +1,23 @@
 """Tests a model on labels that it has not seen, and compares it with simple baselines.
 
-Labels that the user held out test the model as it is. Otherwise the model is refitted for
-cross-validation. Baselines learn from the same labels as the model.
+Labels that the user held out test the model as it is. Otherwise the fit has held out labels itself,
+and the report shows the predictions from which its expected score comes; models with another head
+than the pooled one are refitted for cross-validation. Baselines learn from the same labels as the
+model, and are tested on the same documents.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import MultinomialNB
 
+from cofactor.estimators.inference import topic_shares
 from cofactor.linear.folds import assign_folds
 from cofactor.report.material import Material, is_known
 from cofactor.report.refits import (
@@ -23,15 +25,31 @@ from cofactor.report.refits import (
     has_many_documents,
     iteration_limit,
     refit,
+    training_labels,
     with_topics_of,
     without_labels,
 )
 from cofactor.report.score_tables import MODEL, PLAIN, Evaluation
-from cofactor.text.describe.predictions import predict_rows, predicted_kind
+from cofactor.text.describe.predictions import label_thresholds, predict_rows, predicted_kind
 
 MAX_REPORT_FOLD_LABELS = 1500  # with more, one split into four parts is enough
+MAX_BASELINE_CELLS = 2e6  # documents × labels; of more, logistic regressions are left out
 Predictions = dict[str, np.ndarray]  # by method
 PredictMethod = Callable[[Any, np.ndarray, Any], np.ndarray]
+
+
+class Tested(NamedTuple):
+    """The model's own predictions for tested documents."""
+
+    rows: np.ndarray  # indices of the documents
+    predicted: np.ndarray  # indices of classes, probabilities of labels, or numbers
+    probabilities: np.ndarray | None = None  # of classes
+
+    def ordered(self, rows: np.ndarray) -> Tested:
+        """Return the predictions for these rows, which are the same in another order."""
+        places = np.searchsorted(self.rows, rows)
+        P = None if self.probabilities is None else self.probabilities[places]
+        return Tested(rows, self.predicted[places], P)
 
 
 def evaluate(material: Material) -> Evaluation | None:
@@ -55,7 +73,7 @@ def _held_out(material: Material, test: np.ndarray) -> Evaluation:
     )
     beside = [partial(_baselines, material, train, test)]
     [plain], [others] = refit(material, [without_labels(material, train)], beside)
-    others |= _predict_plain(material, test, plain)
+    others |= _predict_plain(material, train, test, plain)
     return _of_model(material, test, f"{how}{_few_iterations(material)}", True, others, plain)
 
 
@@ -73,19 +91,27 @@ def _of_model(
     material: Material, test: np.ndarray, how: str, fair: bool, others: Predictions, plain: Any
 ) -> Evaluation:
     """Return the evaluation of the fitted model itself, without a refit."""
-    P, predicted = _predict(material.model.estimator_, material.scores[test])
-    methods, judges = {MODEL: predicted, **others}, [material.model] * len(test)
-    truth = material.known[test]
-    return Evaluation(material.kind, how, fair, test, truth, methods, P, judges, plain)
+    tested = Tested(test, *_predict(material.model.estimator_, material.scores[test]))
+    methods = {MODEL: tested.predicted, **others}
+    truth, P = material.known[test], tested.probabilities
+    scale = _scale(material)
+    return Evaluation(material.kind, how, fair, test, truth, methods, P, plain=plain, scale=scale)
 
 
-def _predict(estimator: Any, scores: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return the probabilities of classes (None for other kinds) and the predictions: indices of
-    classes, probabilities of labels, or numbers."""
+def _scale(material: Material) -> Any:
+    return material.model.estimator_.coding if material.kind == "numbers" else None
+
+
+def _predict(estimator: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the predictions (indices of classes, numbers, or for labels how sure they are, at
+    least 0.5 if given), and the probabilities of classes, None for other kinds."""
+    kind = predicted_kind(estimator)
+    if kind == "sets":
+        return expit(scores - label_thresholds(estimator)), None
     P, predicted = predict_rows(estimator, scores)
     if P is None:
-        return None, predicted.reshape(len(scores), -1)
-    return (None, P) if predicted_kind(estimator) == "sets" else (P, P.argmax(axis=1))
+        return predicted.reshape(len(scores), -1), None
+    return P.argmax(axis=1), P
 
 
 def _cross_validated(material: Material) -> Evaluation | None:
@@ -93,26 +119,84 @@ def _cross_validated(material: Material) -> Evaluation | None:
     n = int(labelled.sum())
     if len(np.unique(np.nan_to_num(material.labels[labelled], nan=-1.0), axis=0)) < 2:
         return None
-    single = n > MAX_REPORT_FOLD_LABELS
-    folds = 4 if single else 3 if has_many_documents(material) else 5
-    fold = _folds(material.labels, folds, material.model.seed_)
-    fold[~material.has_words] = -1  # no method can predict them
-    tested = [f for f in range(1 if single else folds) if (fold == f).any()]
-    if not tested:
+    pooled = material.model.estimator_.pooled_head is not None
+    tested = _tested_by_fit(material) if pooled else None
+    if pooled and tested is None:
         return None
-    tests = [np.flatnonzero(fold == f) for f in tested]
-    trains = [np.flatnonzero(labelled & (fold != f)) for f in tested]
-    requests = [*(Request(train, {}) for train in trains), without_labels(material, trains[0])]
-    beside = [
-        partial(_baselines, material, train, test)
-        for train, test in zip(trains, tests, strict=True)
-    ]
-    [*fitted, plain], simple = refit(material, requests, beside)
+    if tested is None:
+        splits, folds = _splits(material, labelled & material.has_words, n)
+    else:
+        splits, folds = _splits(material, np.isin(np.arange(len(labelled)), tested.rows), n)
+    if not splits:
+        return None
+    trains, tests = zip(*splits, strict=True)
+    requests = [without_labels(material, trains[0])]
+    requests += [] if pooled else [Request(train, {}) for train in trains]
+    beside = [partial(_baselines, material, *each) for each in splits]
+    [plain, *fitted], simple = refit(material, requests, beside)
     others, _ = refit(material, [with_topics_of(plain, train) for train in trains[1:]])
-    folded = zip(tests, fitted, [plain, *others], simple, strict=True)
-    parts = [_fold(material, *each) for each in folded]
-    how = _how(n, sum(len(part.tested) for part in parts), folds, single)
-    return _pooled(parts, f"{how}{_few_iterations(material)}")
+    found = [
+        each | _predict_plain(material, *split, topics)
+        for each, split, topics in zip(simple, splits, [plain, *others], strict=True)
+    ]
+    rows = np.concatenate(tests)
+    joined = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+    own = _of_refits(material, tests, fitted) if tested is None else tested.ordered(rows)
+    how = _how(n, len(rows), folds, len(splits) == 1, pooled)
+    return Evaluation(
+        material.kind,
+        f"{how}{_few_iterations(material)}",
+        True,
+        rows,
+        material.labels[rows],
+        {MODEL: own.predicted, **joined},
+        own.probabilities,
+        seen=True,
+        plain=plain,
+        scale=_scale(material),
+    )
+
+
+def _tested_by_fit(material: Material) -> Tested | None:
+    """Return the predictions that the fit made for labels that it held out."""
+    estimator, labelled = material.model.estimator_, is_known(material.labels)
+    y = training_labels(material, np.flatnonzero(labelled))
+    if material.kind == "classes" and estimator.coding.kind == "soft":
+        y = np.where(labelled[:, None], np.eye(len(material.classes))[material.labels], np.nan)
+    head = estimator.pooled_head
+    side = None if head is None or head.side is None else material.side
+    scores = estimator.held_out_predictions(material.X, y, side=side)
+    rows = np.flatnonzero(~np.isnan(scores).all(axis=1))
+    if not len(rows):
+        return None
+    if material.kind == "classes":
+        P = np.asarray(softmax(scores[rows], axis=1))
+        return Tested(rows, P.argmax(axis=1), P)
+    if material.kind == "sets":
+        return Tested(rows, expit(scores[rows]))
+    return Tested(rows, estimator.coding.decode(scores[rows]).reshape(len(rows), -1))
+
+
+def _splits(
+    material: Material, testable: np.ndarray, n: int
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], int]:
+    """Return the documents that methods learn from and are tested on, and the number of folds.
+
+    If the fit has held out a part of many labels, there is one split.
+    """
+    labelled = is_known(material.labels)
+    if 2 * testable.sum() < (labelled & material.has_words).sum():
+        return [(np.flatnonzero(labelled & ~testable), np.flatnonzero(testable))], 1
+    pooled = material.model.estimator_.pooled_head is not None
+    single = n > MAX_REPORT_FOLD_LABELS and not pooled
+    hasty = has_many_documents(material) or n > MAX_REPORT_FOLD_LABELS
+    folds = 4 if single else 3 if hasty else 5
+    fold = _folds(material.labels, folds, material.model.seed_, keep=pooled)
+    fold[~testable] = -1  # no method can predict them
+    tested = [f for f in range(1 if single else folds) if (fold == f).any()]
+    return [(np.flatnonzero(labelled & (fold != f)), np.flatnonzero(fold == f)) for f in tested], (
+        folds
+    )
 
 
 def _few_iterations(material: Material) -> str:
@@ -121,7 +205,14 @@ def _few_iterations(material: Material) -> str:
     return "" if most == material.model.max_iter else f" These fits had at most {most} iterations."
 
 
-def _how(n: int, tested: int, folds: int, single: bool) -> str:
+def _how(n: int, tested: int, folds: int, single: bool, pooled: bool) -> str:
+    if pooled:
+        return (
+            f"On {tested:,} of the {n:,} labels, which the fit itself held out: each was predicted "
+            "by models of the words that had not seen it, and this is the score to expect on new "
+            "documents like these. The other methods learned from the labels that remained. Words "
+            "were chosen once, from all documents."
+        )
     scheme = (
         f"one quarter of the {n:,} labels ({tested:,}) hidden"
         if single
@@ -133,41 +224,66 @@ def _how(n: int, tested: int, folds: int, single: bool) -> str:
     )
 
 
-def _folds(labels: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
+def _folds(labels: np.ndarray, n_folds: int, seed: int, keep: bool = False) -> np.ndarray:
     """Return the fold in which each document is tested; −1 is never tested.
 
-    A class with a single label stays in training.
+    A class with a single label stays in training, unless ``keep`` says that all are tested.
     """
     classes = labels if labels.dtype.kind == "i" else np.zeros(len(labels), dtype=int)
     groups = np.where(is_known(labels), classes, -1)
-    return assign_folds(groups, n_folds, min_size=2, random=np.random.default_rng(seed))
+    least = 1 if keep else 2
+    return assign_folds(groups, n_folds, min_size=least, random=np.random.default_rng(seed))
 
 
-def _fold(
-    material: Material, test: np.ndarray, estimator: Any, plain: Any, simple: Predictions
-) -> Evaluation:
-    """Return the evaluation of estimators that have not seen the labels of ``test``."""
-    side = {} if material.side is None else {"side": material.side[test]}
-    P, predicted = _predict(estimator, estimator.scores(material.X[test], **side))
-    if P is not None:
-        P, predicted = _in_classes_of_model(material, estimator, P)
-    names = material.model.target_names_ if P is None else estimator.classes_.tolist()
-    state = replace(material.model.fitted, estimator=estimator, target_names=names)
-    judge = copy.copy(material.model).set_fitted(state)
-    methods = {MODEL: predicted, **simple, **_predict_plain(material, test, plain)}
-    truth, judges = material.labels[test], [judge] * len(test)
-    return Evaluation(material.kind, "", True, test, truth, methods, P, judges, plain)
+def _of_refits(material: Material, tests: tuple[np.ndarray, ...], fitted: list[Any]) -> Tested:
+    """Return the predictions of estimators that have not seen the labels of their fold."""
+    side = {} if material.side is None else {"side": material.side}
+    parts = []
+    for test, estimator in zip(tests, fitted, strict=True):
+        given = {name: vectors[test] for name, vectors in side.items()}
+        predicted, P = _predict(estimator, estimator.scores(material.X[test], **given))
+        if P is not None:
+            P, predicted = _in_classes_of_model(material, estimator, P)
+        parts.append((predicted, P))
+    P = None if parts[0][1] is None else np.concatenate([P for _, P in parts])
+    return Tested(np.concatenate(tests), np.concatenate([said for said, _ in parts]), P)
 
 
 def _baselines(material: Material, train: np.ndarray, test: np.ndarray) -> Predictions:
     """Return the predictions of simple methods for the tested documents."""
-    X, y = material.X, material.labels
-    return dict(baselines(material.kind, X[train], y[train], X[test]))
+    X, y = material.X, _learned(material, material.labels)
+    said = dict(baselines(material.kind, X[train], y[train], X[test]))
+    return {name: _given_back(material, each) for name, each in said.items()}
 
 
-def _predict_plain(material: Material, test: np.ndarray, plain: Any) -> Predictions:
-    """Return the predictions of the estimator with λ = 0 for the tested documents."""
-    P, predicted = _predict(plain, plain.scores(material.X[test]))
+def _learned(material: Material, labels: np.ndarray) -> np.ndarray:
+    """Return numbers on the scale on which the model learns them; other labels as they are."""
+    return material.model.estimator_.coding.scaled(labels) if material.kind == "numbers" else labels
+
+
+def _given_back(material: Material, said: np.ndarray) -> np.ndarray:
+    """Return predicted numbers in the units of the labels, within what these can be."""
+    if material.kind != "numbers":
+        return said
+    coding = material.model.estimator_.coding
+    return coding.decode(said - coding.offset).reshape(said.shape)
+
+
+def _predict_plain(
+    material: Material, train: np.ndarray, test: np.ndarray, plain: Any
+) -> Predictions:
+    """Return predictions from topics that were found without labels.
+
+    For classes and labels, the estimator with λ = 0 predicts; numbers come from a ridge regression
+    on the shares of its topics.
+    """
+    if material.kind == "numbers":
+        shares = topic_shares(np.asarray(plain.transform(material.X)), plain.components_)
+        said = _each(
+            shares[train], _learned(material, material.labels)[train], shares[test], _ridge
+        )
+        return {PLAIN: _given_back(material, said)}
+    predicted, P = _predict(plain, plain.scores(material.X[test]))
     return {PLAIN: predicted if P is None else _in_classes_of_model(material, plain, P)[1]}
 
 
@@ -179,21 +295,6 @@ def _in_classes_of_model(
     whole = np.zeros((len(P), len(places)))
     whole[:, [places[name] for name in estimator.classes_.tolist()]] = P
     return whole, whole.argmax(axis=1)
-
-
-def _pooled(parts: list[Evaluation], how: str) -> Evaluation:
-    """Return the evaluations of all folds as one."""
-    methods = parts[0].predictions
-    P = [part.probabilities for part in parts if part.probabilities is not None]
-    return replace(
-        parts[0],
-        how=how,
-        tested=np.concatenate([part.tested for part in parts]),
-        truth=np.concatenate([part.truth for part in parts]),
-        predictions={n: np.concatenate([part.predictions[n] for part in parts]) for n in methods},
-        probabilities=np.concatenate(P) if P else None,
-        judges=[judge for part in parts for judge in part.judges],
-    )
 
 
 # ---- baselines
@@ -223,7 +324,8 @@ def baselines(kind: str, X: Any, y: np.ndarray, new: Any) -> Iterator[tuple[str,
         yield "ridge regression", _each(X, y, new, _ridge)
     elif kind == "sets":
         yield "naive Bayes", _each(X, y, new, _probability(MultinomialNB(alpha=0.1)))
-        yield "logistic regression", _each(X, y, new, _probability(_logistic("liblinear")))
+        if y.size <= MAX_BASELINE_CELLS:
+            yield "logistic regression", _each(X, y, new, _probability(_logistic("liblinear")))
     else:
         yield from _class_baselines(X, y, new)
 
@@ -255,7 +357,8 @@ def _each(X: Any, y: np.ndarray, new: Any, method: PredictMethod) -> np.ndarray:
 
 
 def _ridge(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
-    return np.asarray(Ridge(solver="sparse_cg").fit(X, y).predict(new))
+    solver = "auto" if isinstance(X, np.ndarray) else "sparse_cg"
+    return np.asarray(Ridge(solver=solver).fit(X, y).predict(new))
 
 
 def _probability(classifier: Any) -> PredictMethod:

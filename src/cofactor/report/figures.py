@@ -30,7 +30,9 @@ def draw(prepared: Prepared) -> dict[str, Spec]:
         )
         charts["calibration"] = calibration()
     if "pairs" in scores:
-        charts["pairs"] = pairs()
+        logs = scores["metric"] != "R²"
+        charts["pairs"] = pairs(scores["pairs"], logs)
+        charts["errors"] = errors(scores["pairs"], logs)
     return {name: chart.to_dict(validate=False) for name, chart in charts.items()}
 
 
@@ -252,15 +254,60 @@ def calibration() -> alt.LayerChart:
     return (ideal + dots).properties(width=WIDTH, height=300)
 
 
-def pairs() -> alt.Chart:
-    """Draw predicted against true numbers."""
+def pairs(rows: list[dict[str, Any]], logs: bool) -> alt.LayerChart:
+    """Draw predicted against true numbers, and the line where they are equal.
+
+    Axes begin where the numbers do; for logarithms they are logarithmic.
+    """
+    ends = _ends(rows, logs, "truth", "prediction")
+    scale = _number_scale(logs, ends)
+    line = alt.Chart(alt.Data(values=[{"a": end, "b": end} for end in ends]))
+    ideal = line.mark_line(strokeDash=[4, 4], opacity=0.5).encode(
+        alt.X("a:Q", scale=scale), alt.Y("b:Q", scale=scale)
+    )
+    dots = alt.Chart(alt.NamedData("pairs")).mark_circle(opacity=0.6)
+    dots = dots.encode(
+        alt.X("truth:Q", scale=scale).title("true value").axis(tickCount=6),
+        alt.Y("prediction:Q", scale=scale).title("predicted value").axis(tickCount=6),
+        tooltip=_number_tooltips(),
+    )
+    return (ideal + dots).properties(width=WIDTH, height=320)
+
+
+def errors(rows: list[dict[str, Any]], logs: bool) -> alt.Chart:
+    """Draw errors against predicted numbers; for logarithms true ÷ predicted."""
+    title = "true ÷ predicted" if logs else "true − predicted"
     return (
         _chart("pairs", 320)
         .mark_circle(opacity=0.6)
         .encode(
-            alt.X("truth:Q").title("true value"), alt.Y("prediction:Q").title("predicted value")
+            alt.X("prediction:Q", scale=_number_scale(logs, _ends(rows, logs, "prediction")))
+            .title("predicted value")
+            .axis(tickCount=6),
+            alt.Y("error:Q", scale=_number_scale(logs, _ends(rows, logs, "error")))
+            .title(title)
+            .axis(tickCount=6),
+            tooltip=_number_tooltips(),
         )
     )
+
+
+def _ends(rows: list[dict[str, Any]], logs: bool, *names: str) -> list[float]:
+    """Return the ends of some columns; of positive numbers only for logarithms."""
+    values = [row[name] for row in rows for name in names]
+    values = [value for value in values if value is not None and (value > 0 or not logs)]
+    return [min(values, default=0.1), max(values, default=1.0)]
+
+
+def _number_scale(logs: bool, ends: list[float]) -> alt.Scale:
+    return alt.Scale(domain=ends, nice=False, **({"type": "log"} if logs else {"zero": False}))
+
+
+def _number_tooltips() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("truth:Q", title="true value", format=",.4~r"),
+        alt.Tooltip("prediction:Q", title="predicted value", format=",.4~r"),
+    ]
 
 
 def _curves(prepared: Prepared) -> dict[str, alt.Chart]:

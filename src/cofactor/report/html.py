@@ -23,9 +23,9 @@ from typing import Any
 
 from cofactor.io.atomic import write_whole
 from cofactor.io.json_text import to_json
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.report.document_tables import choose_points
 from cofactor.report.page_content import Prepared, downloads, prepare, sheet
-from cofactor.report.topic_tables import MAX_HEATMAP_TOPICS
 from cofactor.report.vega_script import library
 
 NEEDED = {"altair": "altair", "jinja2": "jinja2", "vl_convert": "vl-convert-python"}
@@ -189,7 +189,6 @@ def render(prepared: Prepared) -> str:
     code, script, style = library(), "\n".join(map(_part, SCRIPTS)), _part("page.css")
     return _template().render(
         report=prepared,
-        columns=min(MAX_HEATMAP_TOPICS, len(prepared.topics)),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         state=safe_json(page_state(prepared)),
         library=code,
@@ -214,6 +213,7 @@ def page_state(prepared: Prepared) -> dict[str, Any]:
         "order": prepared.order,
         "kind": prepared.kind,
         "number": prepared.number,
+        "unlike": UNLIKE_LEVEL,
         "classes": prepared.classes,
         "class_sizes": prepared.class_sizes,
         "largest_classes": prepared.largest_classes,
@@ -249,12 +249,12 @@ def _over_time(prepared: Prepared) -> dict[str, Any] | None:
 
 
 def _largest_cells(prepared: Prepared) -> list[dict[str, Any]]:
-    """Return the heatmap of the largest topics and classes, in the order of the page."""
-    classes = set(prepared.largest_classes)
+    """Return the heatmap of the charted topics and classes."""
+    classes, topics = set(prepared.largest_classes), prepared.charted_topics
     cells = [
         {**row, "share": round(row["share"], 4)}
         for row in prepared.heatmap
-        if row["topic"] in prepared.order[:MAX_HEATMAP_TOPICS] and row["class"] in classes
+        if row["topic"] in topics and row["class"] in classes
     ]
     return sorted(cells, key=lambda row: prepared.order.index(row["topic"]))
 

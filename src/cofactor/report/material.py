@@ -25,6 +25,7 @@ from cofactor.text.describe.predictions import (
     predict_rows,
     predicted_kind,
     scores_of,
+    unlike_of,
 )
 from cofactor.text.documents import document_rows, fingerprint
 
@@ -91,6 +92,12 @@ class Material:
         return scores_of(self.model.estimator_, self.X, self.S, self.side)
 
     @cached_property
+    def unlike(self) -> np.ndarray:
+        """How unlike the labelled documents of its class each document is; NaN if unknown."""
+        found = unlike_of(self.model.estimator_, self.X, self.scores)
+        return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
+
+    @cached_property
     def known(self) -> np.ndarray:
         """All known labels: those of the fit, and the truth for the other documents."""
         known = is_known(self.labels)
@@ -105,6 +112,11 @@ class Material:
     def classes(self) -> list[str]:
         """Names of the classes or numeric targets."""
         return [str(name) for name in self.model.target_names_] if self.kind != "topics" else []
+
+    @property
+    def is_single_class(self) -> bool:
+        """Whether there is nothing to predict, because all labels are the same class."""
+        return self.kind == "classes" and len(self.classes) == 1
 
     @cached_property
     def class_sizes(self) -> np.ndarray:
@@ -178,11 +190,13 @@ def _representations(model: TopicModel, X: Any, same: bool) -> tuple[np.ndarray,
     ``same`` says that documents and labels have the digest of the fit. Documents of the fit with
     other labels, or with none, are recognised by their representations.
     """
-    fitted = model.document_topics_
-    if same:
+    fitted = model.fitted.document_topics
+    if same and fitted is not None:
         return fitted, True
     S = np.asarray(model.estimator_.transform(X))
-    return S, np.shape(fitted) == S.shape and bool(np.allclose(fitted, S))
+    if fitted is None:
+        return S, same
+    return S, fitted.shape == S.shape and bool(np.allclose(fitted, S))
 
 
 def _unknown(model: TopicModel, n: int) -> np.ndarray:

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.metrics.topics import topic_similarity
 from cofactor.report.material import Material, is_known
 from cofactor.report.score_tables import MODEL, Evaluation, calibration
 from cofactor.text.describe import summaries
+from cofactor.text.documents import Corpus
 
 MIN_LABELS, MIN_LIVE_SHARE = 5, 0.001  # of a class, of a topic
 MAX_COSINE, MAX_CALIBRATION_ERROR = 0.9, 0.15
+MAX_UNLIKE_SHARE = 2 * (1 - UNLIKE_LEVEL)  # twice as many as of known classes
 Notices = Iterator[tuple[str, str]]  # "warning" or "note", and a sentence
 
 
@@ -24,6 +27,7 @@ def notices(material: Material, found: Evaluation | None) -> list[dict[str, str]
         _fit(material),
         _edits(material, found),
         _labels(material),
+        _unlike(material),
         _topics(material),
         _missing(material, found),
     )
@@ -71,13 +75,12 @@ def _fit(material: Material) -> Notices:
 
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:
-    """Point out that scores of refits are not those of edited topics."""
+    """Point out that scores on held-out labels are not those of edited topics."""
     if found is None or material.model.fitted.settled is None:
         return
-    if any(judge is not material.model for judge in found.judges):
+    if found.seen:
         yield _note(
-            "The topics were edited after the fit. The scores come from refits with as many topics "
-            "but without the edits."
+            "The topics were edited after the fit. The scores come from models without the edits."
         )
 
 
@@ -93,14 +96,30 @@ def _labels(material: Material) -> Notices:
         yield _warn(f"Few labels: {_and(few)}; label more before you rely on these classes.")
 
 
+def _unlike(material: Material) -> Notices:
+    """Point out that a class may have no labels."""
+    new = ~is_known(material.labels) & ~np.isnan(material.unlike)
+    far = int((material.unlike[new] >= UNLIKE_LEVEL).sum())
+    if far > MAX_UNLIKE_SHARE * max(int(new.sum()), 1):
+        yield _warn(
+            f"{far:,} of {int(new.sum()):,} documents without a label are unlike the labelled ones "
+            "of their class (marked ▲); a class may be missing."
+        )
+
+
 def _topics(material: Material) -> Notices:
     model, A = material.model, material.model.estimator_.components_
-    shares = summaries.corpus_shares(material.S, A)
+    shares = Corpus.of(material.S, A).shares
     if dead := [str(k) for k, share in enumerate(shares) if share < MIN_LIVE_SHARE]:
         yield _warn(f"Topics with almost no documents: {_and(dead)}; use fewer topics.")
     similar = np.triu(topic_similarity(A, A), 1) > MAX_COSINE
     if twins := [f"{i} and {j}" for i, j in np.argwhere(similar)]:
         yield _note(f"Topics with almost the same words: {'; '.join(twins[:5])}.")
+    if repeated := list(map(str, summaries.repeated_topics(model))):
+        yield _warn(
+            "Topics of passages that many texts repeat word for word, such as signatures: "
+            f"{_and(repeated)}; fit again with drop_repeated."
+        )
     main = set(summaries.topic_classes(model)[0])
     without = [str(name) for name in model.target_names_ if name not in main]
     if without and material.kind == "classes":
@@ -115,7 +134,8 @@ def _missing(material: Material, found: Evaluation | None) -> Notices:
         )
         return
     if empty := int((~material.has_words).sum()):
-        yield _note(f"{empty:,} documents have no word of the model; they are not scored.")
+        many = "1 document has" if empty == 1 else f"{empty:,} documents have"
+        yield _note(f"{many} no word of the model, so no score.")
     repeats = sum(n - 1 for text, n in Counter(material.texts).items() if text.strip())
     if repeats > 0.01 * len(material.texts):
         yield _note(f"{repeats:,} documents are copies of another one.")
@@ -129,7 +149,9 @@ def _missing(material: Material, found: Evaluation | None) -> Notices:
     if material.unknown_labels:
         yield _warn(f"Labels that the model does not know: {_and(material.unknown_labels)}.")
     if found is None and material.kind != "topics":
-        yield _note("There are too few labels to test the predictions.")
+        single = material.is_single_class
+        why = "There is a single class, too little" if single else "There are too few labels"
+        yield _note(f"{why} to test the predictions.")
 
 
 def _and(names: list[str], most: int = 8) -> str:

@@ -17,15 +17,9 @@ from cofactor.report.evaluation import evaluate
 from cofactor.report.material import Material, is_known, read_material
 from cofactor.report.notices import notices
 from cofactor.report.period_tables import over_time
-from cofactor.report.score_tables import (
-    METRICS,
-    MODEL,
-    PLAIN,
-    Evaluation,
-    evaluation_tables,
-    format_score,
-)
+from cofactor.report.score_tables import MODEL, PLAIN, Evaluation, evaluation_tables, format_score
 from cofactor.text import TopicModel
+from cofactor.text.describe import summaries
 from cofactor.text.editing import Settled
 from cofactor.text.editing.changes import topics_digest
 
@@ -49,7 +43,8 @@ class Prepared:
     order: list[int]  # of the topics on the page, the largest first
     heatmap: list[dict[str, Any]]
     class_sizes: list[int]  # documents of each class
-    largest_classes: list[str]  # the ones that charts show
+    largest_classes: list[str]  # the ones that all charts show
+    charted_topics: list[int]  # the ones beside them
     points: list[dict[str, Any]]  # documents, each with its position on the map
     anchors: list[dict[str, Any]]  # positions of the topics on the map
     map_note: str
@@ -57,6 +52,7 @@ class Prepared:
     uncertain: list[dict[str, Any]]
     mistaken: list[dict[str, Any]]
     doubtful: list[dict[str, Any]]
+    far_off: list[dict[str, Any]]  # tested documents with the largest errors, for numbers
     curves: list[dict[str, Any]]
     changes: dict[str, Any] | None
     reproduction: dict[str, Any]
@@ -104,13 +100,15 @@ def prepare(
         heatmap=topic_tables.heatmap(material),
         class_sizes=material.class_sizes.tolist(),
         largest_classes=[material.classes[c] for c in material.chart_classes],
+        charted_topics=topic_tables.chart_topics(material),
         points=points,
         anchors=document_tables.map_anchors(material),
         map_note=document_tables.documents_note(material),
-        evaluation=evaluation_tables(found, material.classes),
+        evaluation=evaluation_tables(found, material.classes, material.chart_classes),
         uncertain=document_tables.uncertain(material),
         mistaken=document_tables.mistaken(material, found),
         doubtful=document_tables.doubtful(material),
+        far_off=document_tables.far_off(material, found),
         curves=curves(model.estimator_),
         changes=changes(material, found, order),
         reproduction=reproduction(material),
@@ -138,7 +136,7 @@ def changes(
         return None
     scores, rows = found.scores(), topic_tables.match(material.model, found.plain, material.X)
     return {
-        "metric": METRICS[found.kind][0],
+        "metric": found.metrics[0],
         "with_labels": scores[MODEL],
         "without": scores[PLAIN],
         "shown": [format_score(found.kind, scores[name]) for name in (PLAIN, MODEL)],
@@ -160,17 +158,43 @@ def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]
     if material.kind in ("classes", "sets"):
         name = "classes" if material.kind == "classes" else "labels"
         rows.append(_figure(name, str(len(material.classes)), _label_remark(material)))
+    if material.kind == "numbers":
+        rows += [_number_figure(material, c) for c in range(len(material.classes))][:MAX_FIGURES]
     expected = material.model.expected_score_
-    if expected is not None and found is None:
+    if expected is not None and found is None and not material.is_single_class:
         rows.append(_figure("expected", str(expected), "on new documents like those of the fit"))
     if found is not None:
         score = format_score(found.kind, found.scores()[MODEL])
-        rows.append(_figure(METRICS[found.kind][0], score, _rival(found)))
+        rows.append(_figure(found.metrics[0], score, _rival(found)))
     return rows
 
 
 def _figure(name: str, value: str, remark: str) -> dict[str, Any]:
     return {"name": name, "value": value, "remark": remark}
+
+
+MAX_FIGURES = 3  # numbers whose mean is shown
+
+
+def _number_figure(material: Material, c: int) -> dict[str, Any]:
+    """Return the median of a number's labels, and how far predictions may be off."""
+    known = material.known[:, c][~np.isnan(material.known[:, c])]
+    median = (
+        summaries.shown_number(material.model, c, float(np.median(known))) if len(known) else ""
+    )
+    span = number_span(material.model, c)
+    return _figure(material.classes[c], median, f"median of {len(known):,} labels{span}")
+
+
+def number_span(model: Any, c: int) -> str:
+    """Say how wide the interval of a predicted number is; "" if that is unknown."""
+    head = model.estimator_.pooled_head
+    half = float("inf") if head is None else float(np.asarray(head.half_width)[c])
+    if not np.isfinite(half):
+        return ""
+    if model.estimator_.coding.logs[c]:
+        return f"; nine of ten within a factor of {np.exp(half):.3g} of the prediction"
+    return f"; nine of ten within ±{half:.3g} of the prediction"
 
 
 def _rival(found: Evaluation) -> str:
@@ -262,6 +286,7 @@ def downloads(prepared: Prepared) -> dict[str, Sheet]:
         "changes": sheet(map(_joined, (prepared.changes or {}).get("topics", []))),
         "review": sheet([*_reviewed(prepared.mistaken), *_reviewed(prepared.uncertain)]),
         "doubtful": sheet(prepared.doubtful),
+        "far_off": sheet(prepared.far_off),
         "training": sheet(prepared.curves),
     }
     return {name: each for name, each in sheets.items() if each["rows"]}

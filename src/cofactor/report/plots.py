@@ -17,9 +17,9 @@ import numpy as np
 
 from cofactor.io.errors import shortened
 from cofactor.model_selection import figure as choice_figure
-from cofactor.report.material import Material, largest, read_material
+from cofactor.report.material import Material, read_material
 from cofactor.report.period_tables import CHANCE, over_time
-from cofactor.report.topic_tables import MAX_HEATMAP_TOPICS, heatmap
+from cofactor.report.topic_tables import chart_topics, heatmap
 from cofactor.text.describe.summaries import Topic, shown_link
 from cofactor.text.editing.edits import topic_numbers
 from cofactor.text.over_time import SHARE_KINDS
@@ -185,9 +185,7 @@ def class_grid(model: TopicModel) -> tuple[list[str], list[str], np.ndarray, str
         )
     names, classes, columns = model.topic_names_, material.classes, material.chart_classes
     shares = np.array([row["share"] for row in heatmap(material)]).reshape(len(names), -1)
-    kept = shares[:, columns]
-    rows = largest(model.topics(1).column("share"), MAX_HEATMAP_TOPICS)
-    rows.sort(key=lambda k: (int(kept[k].argmax()), -float(kept[k].max())))
+    kept, rows = shares[:, columns], chart_topics(material)
     notes = (
         _left_out(len(rows), len(names), "topics"),
         _left_out(len(columns), len(classes), "classes"),

@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from threading import Event
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from cofactor.callbacks import StopOnEvent
 from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators.base import ending_at_interrupts
-from cofactor.report.material import Material
+from cofactor.report.material import Material, is_known
 from cofactor.text.fitting import fit_estimator
 
 MANY_DOCUMENTS, MAX_HASTY_ITERATIONS = 5000, 15  # more documents than this limit the iterations
@@ -83,13 +84,13 @@ def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any
         **request.changes,
     }
     model.set_params(**settings).set_callbacks(StopOnEvent(ended))
-    y = _training_labels(material, request.train)
+    y = training_labels(material, request.train)
     side: dict[str, Any] = {"side": material.side} if model.head == "pooled" else {}
     estimator, _ = fit_estimator(model, model.vectorizer_, material.X, y, seed=model.seed_, **side)
     return estimator.set_params(n_jobs=material.model.n_jobs)
 
 
-def _training_labels(material: Material, train: np.ndarray) -> np.ndarray:
+def training_labels(material: Material, train: np.ndarray) -> np.ndarray:
     """Return the labels as ``fit`` takes them, all unknown except those of ``train``."""
     if material.kind == "classes":
         some = np.full(len(material.labels), None, dtype=object)
@@ -98,6 +99,16 @@ def _training_labels(material: Material, train: np.ndarray) -> np.ndarray:
     y = np.full_like(material.labels, np.nan)
     y[train] = material.labels[train]
     return y.ravel() if y.shape[1] == 1 else y
+
+
+def unseeing(material: Material, rows: np.ndarray) -> Any:
+    """Return a model with the same settings that has not seen the labels of some documents."""
+    known = np.flatnonzero(is_known(material.labels))
+    [estimator], _ = refit(material, [Request(np.setdiff1d(known, rows), {})])
+    names = material.model.target_names_
+    names = estimator.classes_.tolist() if material.kind == "classes" else names
+    state = replace(material.model.fitted, estimator=estimator, target_names=names)
+    return copy.copy(material.model).set_fitted(state)
 
 
 def without_labels(material: Material, train: np.ndarray) -> Request:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import average_precision_score
 
+from cofactor.linear.numbers import mean_score, score_of_numbers
 from cofactor.metrics.accuracy import calibration_table, wilson_interval
-from cofactor.report.material import MAX_CHART_CLASSES, largest
 
 MODEL, PLAIN = "this model", "topics without labels"
 OTHERS = "other classes"
@@ -24,7 +24,7 @@ METRICS = {
     "sets": ["micro F1", "macro F1", "mean average precision"],
     "numbers": ["R²", "mean error"],
 }
-"""Names of the scores by what is predicted; methods are ranked by the first."""
+"""Names of the scores by what is predicted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,19 @@ class Evaluation:
     truth: np.ndarray
     predictions: dict[str, np.ndarray]  # by method; for sets, the probabilities of the labels
     probabilities: np.ndarray | None  # of the model's classes
-    judges: list[Any]  # for each tested document, the model that predicted its label
+    seen: bool = False  # whether the model itself was fitted with the tested labels
     plain: Any = None  # the estimator with λ = 0
+    scale: Any = None  # of numbers: the model's `ValueCoding`
+
+    @property
+    def logs(self) -> bool:
+        """Whether the model learns logarithms of some numbers."""
+        return self.scale is not None and bool(self.scale.logs.any())
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the scores; methods are ranked by the first."""
+        return [*(["R² of logarithms"] if self.logs else []), *METRICS[self.kind]]
 
     def scores(self) -> dict[str, float]:
         """Return the first score of each method: accuracy, micro F1 or R²."""
@@ -48,9 +59,22 @@ class Evaluation:
     def all_scores(self) -> dict[str, list[float | None]]:
         """Return the scores of each method."""
         return {
-            name: method_scores(self.kind, self.truth, predicted)
+            name: [*self._of_logs(predicted), *method_scores(self.kind, self.truth, predicted)]
             for name, predicted in self.predictions.items()
         }
+
+    def _of_logs(self, predicted: np.ndarray) -> list[float | None]:
+        if not self.logs:
+            return []
+        rows = number_tables(*(self.scale.scaled(one) for one in (self.truth, predicted)))
+        return [_mean([row["r2"] for row in rows])]
+
+    def interval(self, predicted: np.ndarray) -> dict[str, float | None]:
+        """Return the 95 % interval of the first score of a method."""
+        low, high = {"classes": _of_accuracy, "sets": _of_f1, "numbers": _of_r2}[self.kind](
+            self, predicted
+        )
+        return {"low": low, "high": high}
 
 
 def format_score(kind: str, score: float | None) -> str:
@@ -58,6 +82,14 @@ def format_score(kind: str, score: float | None) -> str:
     if score is None:
         return ""
     return f"{100 * score:.1f} %" if kind == "classes" else f"{score:.3f}".replace("-", "−")
+
+
+def format_interval(kind: str, row: dict[str, Any]) -> str:
+    """Return the interval of a score as text."""
+    ends = (row["low"], row["high"])
+    if kind == "classes":
+        return " – ".join(f"{100 * end:.1f}" for end in ends)
+    return " – ".join(f"{end:.3f}".replace("-", "−") for end in ends)
 
 
 def method_scores(kind: str, truth: np.ndarray, predicted: np.ndarray) -> list[float | None]:
@@ -172,58 +204,87 @@ def calibration(truth: np.ndarray, P: np.ndarray) -> tuple[list[dict[str, Any]],
     return rows, apart / max(len(truth), 1)
 
 
-def interval(score: float, n: int, kind: str) -> dict[str, Any]:
-    """Return the 95 % Wilson interval of an accuracy; None for other scores."""
-    if kind != "classes":
-        return {"low": None, "high": None}
-    low, high = wilson_interval(score, n)
-    return {"low": low, "high": high}
+def _of_accuracy(found: Evaluation, predicted: np.ndarray) -> tuple[float, float]:
+    """Return Wilson's interval."""
+    right = found.truth == predicted
+    return wilson_interval(float(np.mean(right)), len(right))
+
+
+def _of_f1(found: Evaluation, predicted: np.ndarray) -> tuple[float, float]:
+    """Return the interval of micro F1, which is that of the share J of right labels among those
+    given or true: F1 = 2J / (1 + J)."""
+    hits, true, yes = (int(count.sum()) for count in _counts(found.truth, predicted))
+    union = max(true + yes - hits, 1)
+    low, high = wilson_interval(hits / union, union)
+    return 2 * low / (1 + low), 2 * high / (1 + high)
+
+
+def _of_r2(found: Evaluation, predicted: np.ndarray) -> tuple[float | None, float | None]:
+    """Return the mean of the intervals of R² on the scale on which the model learns."""
+    scaled = found.truth, predicted
+    if found.scale is not None:
+        scaled = tuple(found.scale.scaled(one) for one in scaled)
+    each = []
+    for truth, told in zip(scaled[0].T, scaled[1].T, strict=True):
+        known = ~np.isnan(truth)
+        y, p = truth[known], told[known]
+        each.append(score_of_numbers(y - p, y, np.ones(len(y))))
+    score = mean_score(each)
+    return (None, None) if score is None else (score.low, score.high)
 
 
 # ---- the tables of the page
 
 
-def evaluation_tables(found: Evaluation | None, classes: list[str]) -> dict[str, Any] | None:
-    """Return the scores of all methods, and the details of the model's."""
+def evaluation_tables(
+    found: Evaluation | None, classes: list[str], charted: list[int]
+) -> dict[str, Any] | None:
+    """Return the scores of all methods, and the details of the model's; charts show some of the
+    classes."""
     if found is None:
         return None
-    details = {"classes": _of_classes, "sets": _of_sets, "numbers": _of_numbers}[found.kind]
     tables = {"how": found.how, "fair": found.fair, **_methods(found)}
+    if found.kind == "classes":
+        return tables | _of_classes(found, classes, charted)
+    details = {"sets": _of_sets, "numbers": _of_numbers}[found.kind]
     return {**tables, **details(found, classes)}
 
 
 def _methods(found: Evaluation) -> dict[str, Any]:
     """Return the methods, best first, without the scores that no method has."""
-    names, kind = METRICS[found.kind], found.kind
-    rows = [
+    names, kind = found.metrics, found.kind
+    rows: list[dict[str, Any]] = [
         {
             "method": name,
             "score": scores[0] or 0.0,
             "shown": format_score(kind, scores[0]),
             "more": scores[1:],
             "own": name == MODEL,
-            **interval(scores[0] or 0.0, len(found.tested), kind),
+            **found.interval(found.predictions[name]),
         }
         for name, scores in found.all_scores().items()
     ]
+    for row in rows:
+        row["interval"] = "" if row["low"] is None else format_interval(kind, row)
     rows.sort(key=lambda row: -row["score"])
     told = [c for c in range(len(names) - 1) if any(row["more"][c] is not None for row in rows)]
     for row in rows:
-        row["more"] = [_format_more(kind, row["more"][c]) for c in told]
+        row["more"] = [_format_more(kind, names[c + 1], row["more"][c]) for c in told]
     return {"metric": names[0], "more": [names[c + 1] for c in told], "methods": rows}
 
 
-def _format_more(kind: str, score: float | None) -> str:
-    return format_score(kind, score) if kind == "sets" or score is None else f"{score:.3g}"
+def _format_more(kind: str, name: str, score: float | None) -> str:
+    if kind == "sets" or name == "R²" or score is None:
+        return format_score(kind, score)
+    return f"{score:.3g}"
 
 
-def _of_classes(found: Evaluation, classes: list[str]) -> dict[str, Any]:
+def _of_classes(found: Evaluation, classes: list[str], charted: list[int]) -> dict[str, Any]:
     assert found.probabilities is not None
     matrix = confusion(found.truth, found.predictions[MODEL], len(classes))
     bins, error = calibration(found.truth, found.probabilities)
-    kept = largest(matrix.sum(axis=1) + matrix.sum(axis=0), MAX_CHART_CLASSES)
     return {
-        "confusion": _cells(*_merged(matrix, classes, kept)),
+        "confusion": _cells(*_merged(matrix, classes, charted)),
         "confusion_pairs": _pairs(matrix, classes),
         "per_class": class_scores(matrix, classes),
         "calibration": bins,
@@ -259,7 +320,14 @@ def _of_numbers(found: Evaluation, classes: list[str]) -> dict[str, Any]:
     scores: dict[str, Any] = {"per_target": rows, "by_method": list(tables)}
     if len(classes) == 1:
         pairs = np.hstack([found.truth, found.predictions[MODEL]])[:MAX_PAIRS].tolist()
-        scores["pairs"] = [{"truth": truth, "prediction": predicted} for truth, predicted in pairs]
+        scores["pairs"] = [
+            {
+                "truth": truth,
+                "prediction": predicted,
+                "error": truth / predicted if found.logs and predicted else truth - predicted,
+            }
+            for truth, predicted in pairs
+        ]
     return scores
 
 

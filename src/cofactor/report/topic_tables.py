@@ -11,6 +11,7 @@ from cofactor.report.document_tables import excerpt
 from cofactor.report.material import Material, largest
 from cofactor.text.describe import summaries
 from cofactor.text.describe.topic_words import Words, profiles, rank_words, shown_words
+from cofactor.text.documents import Corpus
 from cofactor.text.editing import Settled
 
 CARD_WORDS, CARD_DOCUMENTS = 10, 3
@@ -25,7 +26,7 @@ def topic_cards(material: Material) -> list[dict[str, Any]]:
     slider shows."""
     model = material.model
     A = model.estimator_.components_
-    shares = summaries.corpus_shares(material.S, A)
+    shares = Corpus.of(material.S, A).shares
     shown = summaries.shown_topics(model)
     ranking = summaries.word_ranking(model, "coherence")
     first = [words.tolist() for words in shown_words(shown, ranking, CARD_WORDS)]
@@ -34,6 +35,7 @@ def topic_cards(material: Material) -> list[dict[str, Any]]:
     settled = Settled.of(model)
     names = ["" if label is None else str(label) for label in summaries.topic_classes(model)[0]]
     labels = topic_labels(material, names)
+    values = topic_values(material)
     open_cards = largest(shares, len(A) if len(A) <= MAX_OPEN_CARDS else OPEN_CARDS)
     return [
         {
@@ -48,12 +50,30 @@ def topic_cards(material: Material) -> list[dict[str, Any]]:
             "similar": similar[row.topic],
             "first": row.topic in open_cards,
             "settled": settled.said(row.topic),
+            "numbers": values[row.topic],
             **labels[row.topic],
             "stability": row.stability,
             "stability_interval": row.stability_interval,
         }
         for row in model.topics(CARD_WORDS)
     ]
+
+
+def topic_values(material: Material) -> list[list[dict[str, Any]]]:
+    """Return what is predicted for each topic alone, if the model predicts numbers."""
+    if material.kind != "numbers":
+        return [[] for _ in material.model.topic_names_]
+    return [
+        [
+            {"name": name, "value": float(value), "shown": _shown(material, c, value)}
+            for c, (name, value) in enumerate(zip(material.classes, row, strict=True))
+        ]
+        for row in summaries.shown_links(material.model)
+    ]
+
+
+def _shown(material: Material, c: int, value: float) -> str:
+    return summaries.shown_number(material.model, c, float(value))
 
 
 def topic_labels(material: Material, names: list[str]) -> list[dict[str, int | None]]:
@@ -168,6 +188,16 @@ def heatmap(material: Material) -> list[dict[str, Any]]:
         for k in range(len(links))
         for c, name in enumerate(material.classes)
     ]
+
+
+def chart_topics(material: Material) -> list[int]:
+    """Return the topics that charts of classes show: all, or those that predict the charted classes
+    best; topics of the same class are together."""
+    if material.kind not in ("classes", "sets"):
+        return []
+    links = summaries.shown_links(material.model)[:, material.chart_classes]
+    kept = largest(links.max(axis=1, initial=0.0), MAX_HEATMAP_TOPICS)
+    return sorted(kept, key=lambda k: (int(links[k].argmax()), -float(links[k].max())))
 
 
 def match(model: Any, other: Any, X: Any) -> list[dict[str, Any]]:

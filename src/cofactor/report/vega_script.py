@@ -11,12 +11,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import stat
-import sys
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from cofactor.io import platform
 from cofactor.io.atomic import write_whole
 
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
@@ -38,21 +37,16 @@ def library() -> str:
 
 
 def _cache_path() -> Path:
-    if sys.platform == "win32":
-        folder = os.environ.get("LOCALAPPDATA", "")
-    else:
-        folder = os.environ.get("XDG_CACHE_HOME", "")
-    home = Path(folder) if os.path.isabs(folder) else Path(os.path.expanduser("~/.cache"))
-    return home / "cofactor" / f"vega-{version('vl-convert-python')}.js"
+    return platform.HERE.cache_folder() / "cofactor" / f"vega-{version('vl-convert-python')}.js"
 
 
 def _read(path: Path) -> str | None:
     """Return the cached script; None if it is missing, damaged or not to be trusted."""
     try:
-        if not _is_private(path.parent.lstat()):
+        if not platform.HERE.is_private(path.parent.lstat()):
             return None
         with open(path, "rb", opener=_open_without_links) as file:
-            if not _is_private(os.fstat(file.fileno())):
+            if not platform.HERE.is_private(os.fstat(file.fileno())):
                 return None
             digest, _, text = file.read().partition(b"\n")
     except OSError:
@@ -61,28 +55,14 @@ def _read(path: Path) -> str | None:
 
 
 def _open_without_links(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-
-
-def _is_own(found: os.stat_result) -> bool:
-    """Return whether a plain file or a folder belongs to this user.
-
-    Windows does not say; there the cache folder lies in the user's own profile.
-    """
-    plain = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
-    return plain and (os.name != "posix" or found.st_uid == os.getuid())
-
-
-def _is_private(found: os.stat_result) -> bool:
-    """Return whether a plain file or a folder belongs to this user, and only they can write it."""
-    return _is_own(found) and (os.name != "posix" or not found.st_mode & 0o022)
+    return os.open(path, flags | platform.UNLINKED)
 
 
 def _write(path: Path, text: str) -> None:
     """Write the script to a folder that only this user can write to."""
     folder = path.parent
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not _is_own(folder.lstat()):
+    if not platform.HERE.is_own(folder.lstat()):
         return
     folder.chmod(0o700)
     data = text.encode()

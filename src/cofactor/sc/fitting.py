@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -13,25 +14,27 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import IntArray
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.base import blocks_of
 from cofactor.io.errors import InputError
-from cofactor.metrics import specificity
-from cofactor.metrics.topics import top_places
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.outofcore import RowBlocks
 from cofactor.sc.cells import CellMatrix, check_names, open_cells, read_labels
 from cofactor.sc.genes import (
     MIN_CELLS_PER_GENE,
+    SCANPY_COLUMN,
     GeneSums,
-    masked_genes,
+    batch_codes,
+    is_number,
+    named_genes,
     usual_number,
     variable_genes,
 )
+from cofactor.sc.markers import Marker, TypeSums, topic_markers, type_markers
 from cofactor.sc.model import (
     CellModel,
     CellPredictions,
-    Marker,
     answer_rows,
     checked,
     joined,
@@ -39,9 +42,8 @@ from cofactor.sc.model import (
 )
 
 MIN_DEFAULT_TOPICS = 10
-MARKERS_PER_GROUP = 25
-SCANPY_COLUMN = "highly_variable"
-"""The column of var in which scanpy marks variable genes."""
+OTHER_NAMES = {"n_components": "n_topics", "mask_var": "genes", "n_top_genes": "genes"}
+"""Names that parameters have elsewhere, and the names that they have here."""
 
 
 def fit(
@@ -51,8 +53,8 @@ def fit(
     layer: str | None = None,
     n_topics: int | None = None,
     unlabelled: str | Sequence[str] = (),
-    mask_var: Any = None,
-    n_top_genes: int | None = None,
+    genes: Any = None,
+    batch_key: str | None = None,
     random_state: Any = 0,
     **parameters: Any,
 ) -> CellModel:
@@ -78,7 +80,7 @@ def fit(
     ['one', 'other']
     """
     options = CellFitOptions(
-        labels, layer, n_topics, unlabelled, mask_var, n_top_genes, random_state, parameters
+        labels, layer, n_topics, unlabelled, genes, batch_key, random_state, parameters
     )
     with open_cells(adata, layer) as cells:
         return fit_opened(cells, options)[0]
@@ -95,8 +97,8 @@ class CellFitOptions:
     layer: str | None
     n_topics: int | None
     unlabelled: str | Sequence[str]
-    mask_var: Any
-    n_top_genes: int | None
+    genes: Any
+    batch_key: str | None
     random_state: Any
     parameters: dict[str, Any]
 
@@ -116,6 +118,7 @@ class CellFitOptions:
         return {
             "labels": self.labels,
             "layer": self.layer,
+            "batch_key": self.batch_key,
             "unlabelled": marked if isinstance(marked, str) else list(map(str, marked)),
             "random_state": int(seed) if isinstance(seed, Integral) else None,
         }
@@ -124,7 +127,7 @@ class CellFitOptions:
 def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, CellPredictions]:
     """Fit a model to opened cells; return it and its predictions for them."""
     y = options.read_labels(cells.obs)
-    columns, how = choose_genes(cells, options.mask_var, options.n_top_genes)
+    columns, how = choose_genes(cells, options.genes, options.batch_key)
     known = [] if y is None else [label for label in y if label is not None]
     number = options.number_of_topics(len(set(known)))
     estimator = _estimator(number, bool(known), options)
@@ -132,7 +135,9 @@ def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, C
         estimator.fit(rows, None if isinstance(rows, RowBlocks) else y)
         estimator.amend(representation=np.array(estimator.representation_))
         matrices = blocks_of(rows) if isinstance(rows, RowBlocks) else [rows]
-        answers, markers = _describe(estimator, matrices, y, cells.genes[columns])
+        answers, of_topics = _describe(estimator, matrices, cells.genes[columns])
+    classes = [str(name) for name in getattr(estimator, "classes_", ())]
+    markers = {**_type_markers(cells, classes, y, answers), "topics": of_topics}
     facts = {
         **options.noted(),
         "genes": how,
@@ -149,8 +154,8 @@ def _estimator(number: int, labelled: bool, options: CellFitOptions) -> Any:
     """Return a classifier in which depth is a scale, or an NMF if nothing is labelled."""
     kind: Any = SSNMFClassifier if labelled else NMF
     for name, value in options.parameters.items():
-        if name == "n_components":
-            raise TypeError(f"n_components is called n_topics here; pass n_topics={value!r}.")
+        if own := OTHER_NAMES.get(name):
+            raise TypeError(f"{name} is called {own} here; pass {own}={value!r}.")
         if name not in kind().get_params():
             reason = (
                 "is not a parameter" if labelled else "is not a parameter of a fit without labels"
@@ -168,43 +173,54 @@ def check_count(name: str, number: Any) -> None:
 
 def choose_genes(
     cells: CellMatrix,
-    mask_var: Any = None,
-    n_top_genes: int | None = None,
+    genes: Any = None,
+    batch_key: str | None = None,
     each: Callable[[sp.csr_array], None] | None = None,
 ) -> tuple[IntArray, str]:
     """Check all counts; return the columns of the genes to fit, and how they were chosen.
 
-    ``each`` is called with the rows of every chunk, so that a file is read only once.
+    ``genes`` and ``batch_key`` are those of `ssnmf`. ``each`` is called with the rows of every
+    chunk, so that a file is read only once.
     """
-    if mask_var is not None and n_top_genes is not None:
-        raise InputError("mask_var and n_top_genes both choose genes; pass one of them.")
-    if n_top_genes is not None:
-        check_count("n_top_genes", n_top_genes)
+    if is_number(genes):
+        check_count("genes", genes)
     check_names(cells.genes)
-    if mask_var is None and n_top_genes is None and SCANPY_COLUMN in cells.var:
-        mask_var = SCANPY_COLUMN
-    masked = None if mask_var is None else masked_genes(mask_var, cells.var)
-    sums = GeneSums.none(cells.shape[1])
+    if genes is None and batch_key is None and SCANPY_COLUMN in cells.var:
+        genes = SCANPY_COLUMN
+    named = None if genes is None or is_number(genes) else named_genes(genes, cells.var)
+    sums = _gene_sums(cells, batch_codes(cells.obs, batch_key), each)
+    if not sums:
+        raise InputError(f"{cells.place} has no counts at all.")
+    if named is not None:
+        return named, f"var[{genes!r}]" if isinstance(genes, str) else f"{len(named):,} named ones"
+    return _variable(cells, sums, genes)
+
+
+def _gene_sums(
+    cells: CellMatrix, batches: IntArray, each: Callable[[sp.csr_array], None] | None
+) -> list[GeneSums]:
+    """Check the counts of all cells; return the sums of each batch that has some."""
+    sums = [GeneSums.none(cells.shape[1]) for _ in range(int(batches.max(initial=0)) + 1)]
+    done = 0
     for rows in checked(cells):
-        sums.add(rows)
+        own = batches[done : done + rows.shape[0]]
+        for batch in np.unique(own):
+            sums[batch].add(rows if len(sums) == 1 else sp.csr_array(rows[own == batch]))
+        done += rows.shape[0]
         if each is not None:
             each(rows)
-    if not sums.cells:
-        raise InputError(f"{cells.place} has no counts at all.")
-    if masked is not None:
-        return masked, f"var[{mask_var!r}]" if isinstance(mask_var, str) else "mask_var"
-    return _variable(cells, sums, n_top_genes)
+    return [one for one in sums if one.cells]
 
 
-def _variable(cells: CellMatrix, sums: GeneSums, n_top_genes: int | None) -> tuple[IntArray, str]:
+def _variable(cells: CellMatrix, sums: list[GeneSums], number: int | None) -> tuple[IntArray, str]:
     """Return the most variable genes, and how they were chosen."""
     n, m = cells.shape
-    if (sums.seen < MIN_CELLS_PER_GENE).all():
+    columns = variable_genes(sums, usual_number(m) if number is None else int(number))
+    if not len(columns):
         raise InputError(
             f"No gene has counts in at least {MIN_CELLS_PER_GENE} cells of {cells.place}, which "
-            f"has {n:,}; pass more cells, or name genes with mask_var."
+            f"has {n:,}; pass more cells, or name the genes."
         )
-    columns = variable_genes(sums, usual_number(m) if n_top_genes is None else n_top_genes)
     return columns, f"the {len(columns):,} most variable of {m:,}"
 
 
@@ -216,52 +232,42 @@ def _training_rows(cells: CellMatrix, columns: IntArray, y: np.ndarray | None) -
         yield sp.csr_array(sp.vstack([rows for _, rows in parts], format="csr"))
         return
     batches = (rows if y is None else (rows, y[some]) for some, rows in parts)
-    with tempfile.TemporaryDirectory(prefix="cofactor-cells-") as folder:
+    # A block that is still mapped cannot be removed on Windows; the system's own cleaning takes it.
+    where = tempfile.TemporaryDirectory(prefix="cofactor-cells-", ignore_cleanup_errors=True)
+    with where as folder:
         yield RowBlocks.write(Path(folder) / "blocks", batches)
 
 
 def _describe(
-    estimator: Any, matrices: Any, y: np.ndarray | None, genes: np.ndarray
-) -> tuple[CellPredictions, dict[str, list[Marker]]]:
-    """Return predictions for the fitted cells, and the markers of classes and topics."""
-    parts, use, done = [], np.zeros(len(estimator.components_)), 0
-    classes = [str(name) for name in getattr(estimator, "classes_", ())]
-    of_classes = np.zeros((len(classes), len(genes)))
+    estimator: Any, matrices: Any, genes: np.ndarray
+) -> tuple[CellPredictions, list[Marker]]:
+    """Return predictions for the fitted cells, and the markers of topics."""
+    parts, use = [], np.zeros(len(estimator.components_))
     for X in matrices:
         found = answer_rows(estimator, X)
         parts.append(found)
-        totals = np.asarray(X.sum(axis=1)).ravel()
-        use += totals @ found.shares
-        if classes and y is not None:
-            Q = _with_labels(found.probabilities, y[done : done + X.shape[0]], classes)
-            of_classes += (X.T @ Q).T
-        done += X.shape[0]
-    A = np.asarray(estimator.components_, dtype=np.float64)
-    of_topics = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300) * use[:, None]
-    kinds = None
-    if classes:
-        kinds = estimator.topic_scores().argmax(axis=1).tolist()
-    names = [str(k) for k in range(len(A))]
-    return joined(parts), {
-        "classes": _markers(specificity(of_classes), classes, genes) if classes else [],
-        "topics": _markers(specificity(of_topics, kinds), names, genes),
-    }
+        use += np.asarray(X.sum(axis=1)).ravel() @ found.shares
+    labelled = hasattr(estimator, "classes_")
+    kinds = estimator.topic_scores().argmax(axis=1).tolist() if labelled else None
+    return joined(parts), topic_markers(estimator.components_, use, kinds, genes)
 
 
-def _with_labels(P: FloatArray, y: np.ndarray, classes: list[str]) -> FloatArray:
-    """Return the probabilities, with 0 and 1 for labelled cells."""
+def _type_markers(
+    cells: CellMatrix, classes: list[str], y: np.ndarray | None, answers: CellPredictions
+) -> dict[str, list[Marker]]:
+    """Return the markers of types among all genes, in a further pass over the cells."""
+    if y is None or not classes:
+        return {"classes": [], "nearest": []}
+    types = _types(answers, y, classes)
+    sums = (TypeSums.of(rows, types[some], len(classes)) for some, rows in cells.chunks())
+    return type_markers(reduce(TypeSums.plus, sums), classes, cells.genes)
+
+
+def _types(answers: CellPredictions, y: np.ndarray, classes: list[str]) -> IntArray:
+    """Return the type of each cell, known or predicted; −1 if it may be of another type."""
     place = {name: c for c, name in enumerate(classes)}
-    Q = np.array(P)
-    for i, label in enumerate(y):
-        if label is not None:
-            Q[i] = 0.0
-            Q[i, place[label]] = 1.0
-    return Q
-
-
-def _markers(scores: FloatArray, groups: list[str], genes: np.ndarray) -> list[Marker]:
-    return [
-        Marker(group, rank, str(genes[j]), float(row[j]))
-        for group, row in zip(groups, scores, strict=True)
-        for rank, j in enumerate(top_places(row, MARKERS_PER_GROUP), start=1)
-    ]
+    doubtful = answers.empty | (answers.unlike >= UNLIKE_LEVEL)
+    types = np.where(doubtful, -1, answers.probabilities.argmax(axis=1))
+    known = np.flatnonzero([label is not None for label in y])
+    types[known] = [place[label] for label in y[known]]
+    return types

@@ -16,41 +16,15 @@ from cofactor._warnings import warn
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.sc.cells import CellMatrix, check_counts, check_names
+from cofactor.sc.markers import Marker
 
-
-@dataclass(frozen=True)
-class Marker:
-    """A gene that marks a topic or a class.
-
-    Parameters
-    ----------
-    group : str
-        The class, or the number of the topic.
-    rank : int
-        1 for the most specific gene of the group.
-    gene : str
-    log2_ratio : float
-        How specific the gene is, see `cofactor.metrics.specificity`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from anndata import AnnData
-    >>> from cofactor import sc
-    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-    >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
-    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> model = sc.fit(adata, labels="kind", n_topics=2)
-    >>> first = model.markers["classes"][0]
-    >>> first.group, first.rank, int(first.gene) < 5  # genes 0 to 4 mark this kind
-    ('one', 1, True)
-    """
-
-    group: str
-    rank: int
-    gene: str
-    log2_ratio: float
+KINDS = ("classes", "nearest", "topics")
+"""Kinds of markers."""
+SHARES = ("share", "share_against")
+NOTED = {"genes": "gene"} | {name: name for name in ("log2_ratio", *SHARES, "against")}
+"""Fields of markers by the names that model folders have for them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +37,14 @@ class CellPredictions:
         Share of each topic in each cell; 0 for a cell without counts.
     probabilities : array (n_cells, n_classes)
         Probability of each class; no columns if the model was fitted without labels.
+    unlike : array (n_cells,)
+        Share of cells of the predicted class that are nearer to its labelled cells; NaN if it is
+        not known.
     """
 
     shares: FloatArray
     probabilities: FloatArray
+    unlike: FloatArray
 
     @property
     def empty(self) -> Any:
@@ -77,13 +55,15 @@ class CellPredictions:
         """Return the number of the most probable class of each cell, and its probability.
 
         They are −1 and NaN for a cell without counts, if the class is less probable than
-        ``abstain``, and if the model has no classes.
+        ``abstain``, if the cell is unlike the labelled ones and ``abstain`` is not 0, and if the
+        model has no classes.
         """
         n, classes = self.probabilities.shape
         if not classes:
             return np.full(n, -1), np.full(n, np.nan)
         confidence = self.probabilities.max(axis=1)
-        unsure = self.empty | (confidence < abstain)
+        unlike = (self.unlike >= UNLIKE_LEVEL) & (abstain > 0)
+        unsure = self.empty | (confidence < abstain) | unlike
         codes = np.where(unsure, -1, self.probabilities.argmax(axis=1))
         return codes, np.where(unsure, np.nan, confidence)
 
@@ -99,7 +79,8 @@ class CellModel:
     genes : array of str
         The genes that the model uses, in the order of the estimator's features.
     markers : dict of str to list of Marker
-        Markers of "classes" and of "topics", the most specific first.
+        Markers of "classes" among all classes, of classes against the class that is "nearest", and
+        of "topics", the most specific first.
     facts : dict
         Facts about the fit, in plain types.
 
@@ -155,12 +136,12 @@ class CellModel:
 
         Parameters
         ----------
-        kind : {"classes", "topics"}
-            Kind of group.
+        kind : {"classes", "nearest", "topics"}
+            Kind of group; "nearest" are markers of a class against the class most like it.
         group : str
             The name of the class, or the number of the topic.
         n : int, default=10
-            Maximum number of genes.
+            Maximum number of genes. A class without a clear marker has none.
 
         Examples
         --------
@@ -197,6 +178,24 @@ class CellModel:
                 f"{self.genes[0]!r}, var has names like {next(iter(names), '')!r}."
             )
         return np.array([place[gene] for gene in self.genes[known]]), known
+
+    def doubt(self, known: Any) -> str:
+        """Return a sentence about genes that cells lack; "" if they have at least half of them.
+
+        ``known`` says which genes of the model the cells have.
+        """
+        n, m = int(known.sum()), len(known)
+        if 2 * n >= m:
+            return ""
+        carried = ""
+        if (head := getattr(self.estimator, "pooled_head", None)) is not None:
+            weight = np.linalg.norm(head.weights, axis=1) * np.sqrt(self.mean_shares @ self.topics)
+            part = float(weight[known].sum() / max(float(weight.sum()), 1e-300))
+            carried = f", which carry {part:.0%} of the weight of its predictions"
+        return (
+            f"The cells have {n:,} of the {m:,} genes of the model{carried}; do not trust the "
+            "predictions, or fit a model on the genes that both have (genes=)."
+        )
 
     def save(self, path: str | os.PathLike[str], notes: dict[str, Any] | None = None) -> None:
         """Save the model to a folder, for `cofactor.sc.load` and `cofactor topics`.
@@ -263,7 +262,7 @@ def load(path: str | os.PathLike[str]) -> CellModel:
         del named.feature_names_in_  # the estimator is fitted on arrays
     try:
         noted = facts.pop("markers")
-        markers = {kind: list(_read(noted[kind])) for kind in ("classes", "topics")}
+        markers = {kind: list(_read(noted.get(kind, {}))) for kind in KINDS}
     except (KeyError, TypeError, ValueError, AttributeError):
         genes = None
     if genes is None:
@@ -276,21 +275,27 @@ def load(path: str | os.PathLike[str]) -> CellModel:
 
 def _noted(markers: list[Marker]) -> dict[str, Any]:
     """Return markers as JSON, by group."""
-    groups = list(dict.fromkeys(marker.group for marker in markers))
-    return {
-        group: {
-            "genes": [marker.gene for marker in markers if marker.group == group],
-            "log2_ratio": [round(m.log2_ratio, 4) for m in markers if m.group == group],
-        }
-        for group in groups
-    }
+    found: dict[str, Any] = {}
+    for marker in markers:
+        row = found.setdefault(marker.group, {name: [] for name in NOTED})
+        for name, field_name in NOTED.items():
+            value = getattr(marker, field_name)
+            row[name].append(round(value, 4) if isinstance(value, float) else value)
+    return found
 
 
 def _read(noted: dict[str, Any]) -> Iterator[Marker]:
+    """Yield noted markers; earlier versions noted genes and ratios only."""
     for group, row in noted.items():
-        pairs = zip(row["genes"], row["log2_ratio"], strict=True)
-        for rank, (gene, ratio) in enumerate(pairs, start=1):
-            yield Marker(str(group), rank, str(gene), float(ratio))
+        n = len(row["genes"])
+        columns = row["genes"], row["log2_ratio"], *(row.get(x, [None] * n) for x in SHARES)
+        for rank, (gene, ratio, share, next_share, against) in enumerate(
+            zip(*columns, row.get("against", [""] * n), strict=True), start=1
+        ):
+            shares = [None if x is None else float(x) for x in (share, next_share)]
+            yield Marker(
+                str(group), rank, str(gene), float(ratio), shares[0], str(against), shares[1]
+            )
 
 
 def checked(cells: CellMatrix, columns: IntArray | None = None) -> Iterator[sp.csr_array]:
@@ -308,9 +313,12 @@ def answer_rows(estimator: Any, X: sp.csr_array, weights: Any = None) -> CellPre
     shares = topic_shares(np.asarray(S, dtype=np.float64), estimator.components_)
     shares[np.asarray(X.sum(axis=1)).ravel() == 0] = 0.0
     if not hasattr(estimator, "classes_"):
-        return CellPredictions(shares, np.zeros((len(shares), 0)))
+        return CellPredictions(shares, np.zeros((len(shares), 0)), np.full(len(shares), np.nan))
     scores = estimator.scores(X, representation=S, data_weights=weights)
-    return CellPredictions(shares, np.asarray(estimator.probabilities(scores)))
+    unlike = np.full(len(shares), np.nan)
+    if estimator.pooled_head is not None:
+        unlike = estimator.unlike(X, scores=scores, data_weights=weights)
+    return CellPredictions(shares, np.asarray(estimator.probabilities(scores)), unlike)
 
 
 def joined(parts: list[CellPredictions]) -> CellPredictions:
@@ -318,6 +326,7 @@ def joined(parts: list[CellPredictions]) -> CellPredictions:
     return CellPredictions(
         np.concatenate([part.shares for part in parts]),
         np.concatenate([part.probabilities for part in parts]),
+        np.concatenate([part.unlike for part in parts]),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from cofactor._versions import version_of, versions
+from cofactor._warnings import warn
 from cofactor.io.atomic import place_of
 from cofactor.io.errors import InputError
 from cofactor.sc.cells import CellMatrix, anndata, open_cells
 from cofactor.sc.fitting import CellFitOptions, fit_opened
-from cofactor.sc.model import CellModel, CellPredictions, Marker, warn_of_empty
+from cofactor.sc.markers import Marker
+from cofactor.sc.model import CellModel, CellPredictions, warn_of_empty
 
 
 def ssnmf(
@@ -27,8 +30,8 @@ def ssnmf(
     n_topics: int | None = None,
     key_added: str = "ssnmf",
     unlabelled: str | Sequence[str] = (),
-    mask_var: Any = None,
-    n_top_genes: int | None = None,
+    genes: Any = None,
+    batch_key: str | None = None,
     random_state: Any = 0,
     copy: bool = False,
     **parameters: Any,
@@ -55,12 +58,14 @@ def ssnmf(
         column of the labels.
     unlabelled : str or sequence of str, optional
         Labels that mean "not labelled", such as "Unknown".
-    mask_var : str or array of bool, optional
-        Genes to fit: a boolean column of ``var``, or an array. By default "highly_variable", if
-        ``var`` has it; else the most variable genes are chosen.
-    n_top_genes : int, optional
-        Number of variable genes to choose; "highly_variable" is then ignored. By default a third
-        of the genes, but at least 200 and at most 2000.
+    genes : str, list of str, array of bool or int, optional
+        Genes to fit: a boolean column of ``var``, names of genes, a flag for each gene, or how many
+        of the most variable genes to choose (scanpy's rule "seurat"). By default the column
+        "highly_variable", if ``var`` has it; else the most variable third of the genes, but at
+        least 200 and at most 2000.
+    batch_key : str, optional
+        Column of ``obs`` that names the batches. Genes are then chosen that vary within batches,
+        and "highly_variable" is ignored. Batch effects are not corrected.
     random_state : int, default=0
         Seed of the fit.
     copy : bool, default=False
@@ -84,7 +89,10 @@ def ssnmf(
       to 1.
     - ``obs["ssnmf"]``, ``obs["ssnmf_confidence"]``: predicted label and its probability; missing
       for cells without counts.
-    - ``uns["ssnmf"]``: ``markers`` of topics and classes by specificity, ``topic_classes`` (the
+    - ``obs["ssnmf_unlike"]``: share of cells of the predicted type that are nearer to its labelled
+      cells. From 0.95 on, the cell may be of a type that has no labels.
+    - ``uns["ssnmf"]``: ``markers`` of classes (among all classes, and against the "nearest" one)
+      and of topics, with the share of cells that have them; ``topic_classes`` (the
       probability of each class for a cell of one topic alone), ``expected_score`` on new cells
       from held-out labels, ``params``, ``history`` and ``versions``.
 
@@ -104,7 +112,7 @@ def ssnmf(
     ((80, 2), (30, 2))
     """
     options = CellFitOptions(
-        labels, layer, n_topics, unlabelled, mask_var, n_top_genes, random_state, parameters
+        labels, layer, n_topics, unlabelled, genes, batch_key, random_state, parameters
     )
     _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
@@ -125,8 +133,8 @@ def annotate(
 ) -> Any:
     """Write the predictions of a fitted model for other cells; genes are matched by name.
 
-    Genes of the model that ``adata`` lacks count as not measured; genes that the model does not
-    know are ignored.
+    Genes of the model that ``adata`` lacks count as not measured; a warning says so if they are
+    more than half. Genes that the model does not know are ignored.
 
     Parameters
     ----------
@@ -164,6 +172,8 @@ def annotate(
     _check_target(adata, copy)
     with open_cells(adata, model.facts.get("layer") if layer is None else layer) as cells:
         check_key(key_added, model.facts.get("labels"), cells.obs, cells.uns)
+        if doubt := model.doubt(model.match(cells.genes)[1]):
+            warn(doubt)
         answers = model.answer(cells)
         target, written = _target(adata, cells, copy)
         write_results(target, model, answers, key_added, cells.uns)
@@ -173,7 +183,7 @@ def annotate(
 
 def predictions_of(key: str) -> list[str]:
     """Return the names of the columns of obs that hold predictions."""
-    return [key, f"{key}_confidence"]
+    return [key, f"{key}_confidence", f"{key}_unlike"]
 
 
 def predicted(uns: Any, key: str) -> bool:
@@ -227,6 +237,7 @@ def write_results(
         codes, confidence = answers.predictions(abstain)
         target.obs[key] = Categorical.from_codes(codes, model.classes)
         target.obs[f"{key}_confidence"] = confidence
+        target.obs[f"{key}_unlike"] = answers.unlike
     target.uns[key] = facts_of(model) | ({"abstain": abstain} if abstain else {})
 
 
@@ -267,8 +278,10 @@ def _storable(value: Any) -> Any:
 def _table(markers: list[Marker]) -> Any:
     from pandas import DataFrame
 
-    columns = ("group", "rank", "gene", "log2_ratio")
-    return DataFrame({name: [getattr(marker, name) for marker in markers] for name in columns})
+    table = DataFrame(
+        [vars(marker) for marker in markers], columns=[x.name for x in fields(Marker)]
+    )
+    return table.astype({"share": float, "share_against": float})
 
 
 def _check_target(adata: Any, copy: bool) -> None:

@@ -23,6 +23,7 @@ from cofactor._fields import FieldSizes, checked, instance
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
+from cofactor.io.errors import suggestion
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import (
@@ -323,13 +324,19 @@ def _read(asked: Any, classes: list[Any]) -> FloatArray:
         raise ParameterError(
             (
                 Parameter("class_weight"),
-                f" has weights for {unknown}, which are not classes of ",
+                f" has a weight for {unknown[0]!r}, which is not a class of ",
                 Parameter("y"),
-                f", and none for {lacking}",
             ),
-            "correct the names, or give every class a weight",
+            _meant(unknown[0], classes),
         )
     return np.array([float(asked.get(name, 1.0)) for name in classes])
+
+
+def _meant(name: Any, classes: list[Any]) -> str:
+    """Return a sentence that suggests the class that a name may stand for."""
+    same = next((one for one in classes if str(one) == str(name)), None)  # of another type
+    known = [str(one) for one in classes]
+    return suggestion(str(name), known) if same is None else f"Did you mean {same!r}?"
 
 
 def label_shares(targets: Targets) -> FloatArray:

@@ -11,6 +11,7 @@ from numbers import Real
 from typing import Any
 
 from cofactor.targets.missing import is_missing
+from cofactor.targets.written import number_style
 
 MAX_CODES = 10
 """Up to this many different whole numbers are codes of classes, like 1 to 5 stars."""
@@ -48,22 +49,34 @@ def have_fractions(labels: Iterable[Any]) -> bool:
 def parse_labels(texts: Iterable[str]) -> list[Any]:
     """Return the labels of a text file as values: numbers if all are numbers, else the texts.
 
-    Digits are whole numbers, unless one label has zeros in front, as codes have.
+    Digits are whole numbers, unless one label has zeros in front, as codes have. Numbers may be
+    written as people do, all in one style (`cofactor.targets.written`).
 
     Examples
     --------
     >>> parse_labels(["1", "-1"]), parse_labels(["1.0", "nan"]), parse_labels(["007", "8"])
     ([1, -1], [1.0, nan], ['007', '8'])
-    >>> parse_labels(["1", "a"]), parse_labels(["nan"])
-    (['1', 'a'], ['nan'])
+    >>> parse_labels(["1", "a"]), parse_labels(["nan"]), parse_labels(["1,5 €", "20 €"])
+    (['1', 'a'], ['nan'], [1.5, 20])
     """
     texts = list(texts)
-    try:
-        numbers = [_parse(text) for text in texts]
-    except ValueError:
+    plain = plain_numbers(texts)
+    if plain is None:
         return texts
+    numbers = [_parse(text) for text in plain]
     codes = not have_fractions(numbers) and any(map(_is_code, texts))
     return texts if codes or not any(map(isfinite, numbers)) else numbers
+
+
+def plain_numbers(texts: list[str]) -> list[str] | None:
+    """Return numbers as programs write them; None if some text is not a number."""
+    try:
+        for text in texts:
+            _parse(text)
+    except ValueError:
+        style = number_style(texts)
+        return None if style is None else [style.plain(text) or "" for text in texts]
+    return texts
 
 
 def _parse(text: str) -> int | float:

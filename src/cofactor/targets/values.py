@@ -1,4 +1,8 @@
-"""Numbers as targets: shifted so that they are nonnegative, and shifted back in predictions."""
+"""Numbers as targets: brought to a scale on which they are learned, and back in predictions.
+
+Skewed numbers that are not negative may be learned as logarithms. Numbers are then shifted so that
+they are nonnegative, as the factorization needs them. Predictions stay within what y can be.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +15,72 @@ from scipy.sparse import issparse
 
 from cofactor._fields import array, instance
 from cofactor._warnings import warn
+from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.reading import Array, is_matrix, read_numbers, readable, tall
+
+MIN_SKEWNESS = 1.5
+"""Numbers are skewed from this skewness on; that of an exponential distribution is 2."""
+MIN_SKEWED_VALUES = 20
+"""Fewer known numbers do not tell whether they are skewed."""
+MIN_LIMIT_VALUES, MIN_LIMIT_SHARE = 5, 0.01
+"""The least or the largest number is a limit if at least so many numbers, and this share of them,
+are equal to it."""
+LOG_CHOICES = ("auto", "yes", "no")
+MAX_EXPONENT = 709.0
+"""Exponents are clipped to this, so that predictions stay finite."""
 
 
 @dataclass(frozen=True, eq=False)
 class ValueCoding:
-    """How regression targets became nonnegative: `offset` (k,) is subtracted from the columns."""
+    """How regression targets are learned, and how predictions turn back into y.
+
+    Parameters
+    ----------
+    offset : array (k,)
+        Subtracted from the columns, so that they are nonnegative.
+    one_dimensional : bool
+        Whether y is a single column without a second axis.
+    started : array (k,) or None
+        Added to a column before its logarithm is taken: 0, or the least positive number if the
+        column has zeros. NaN where the column is learned as it is; None if all columns are.
+    low, high : array (k,) or None
+        Predictions are clipped to these limits, which may be infinite.
+    """
 
     offset: NDArray[np.float64] = array("k")
     one_dimensional: bool = instance(bool)
+    started: NDArray[np.float64] | None = array("k", finite=False, default=None)
+    low: NDArray[np.float64] | None = array("k", finite=False, default=None)
+    high: NDArray[np.float64] | None = array("k", finite=False, default=None)
 
     @property
     def n_targets(self) -> int:
         """Number of columns."""
         return len(self.offset)
 
+    @property
+    def logs(self) -> NDArray[np.bool_]:
+        """Which columns are learned as logarithms."""
+        return _are_logs(self.started, self.n_targets)
+
     def decode(self, values: Array) -> Array:
-        """Return fitted `values` (n × k) in the units and the shape of y."""
-        shifted = np.asarray(values + self.offset)
-        return shifted.ravel() if self.one_dimensional else shifted
+        """Return fitted `values` (n × k) in the units and the shape of y, within its limits."""
+        numbers = np.asarray(values + self.offset, dtype=np.float64)
+        if self.started is not None:
+            raised = np.exp(np.minimum(numbers, MAX_EXPONENT)) - self.started
+            numbers = np.where(self.logs, raised, numbers)
+        if self.low is not None and self.high is not None:
+            numbers = np.clip(numbers, self.low, self.high)
+        return numbers.ravel() if self.one_dimensional else numbers
+
+    def scaled(self, table: Array) -> Array:
+        """Return numbers (n × k) on the scale on which they are learned, before the offset."""
+        return _scaled(table, self.started)
+
+    def without_limits(self) -> ValueCoding:
+        """Return the coding for a stream, whose next batch may have other numbers."""
+        return ValueCoding(self.offset, self.one_dimensional, self.started)
 
 
 def encode_values(
@@ -43,6 +93,8 @@ def encode_values(
     coding: ValueCoding | None = None,
     from_zero: bool = False,
     signed: bool = False,
+    log: str = "no",
+    limited: bool = False,
 ) -> tuple[Targets, ValueCoding]:
     """Turn regression targets, NaN where unknown, into nonnegative ones.
 
@@ -60,6 +112,10 @@ def encode_values(
         Shift the least value of each column to 0, also if it is positive.
     signed : bool
         Let values below the offset of ``coding`` be negative.
+    log : {"auto", "yes", "no"}
+        Whether logarithms are learned; "auto" decides by the skewness of each column.
+    limited : bool
+        Whether predictions stay within the limits of these numbers.
 
     Returns
     -------
@@ -74,29 +130,142 @@ def encode_values(
     known = ~np.isnan(table)
     weights = known * read_weights("target_weights", target_weights, [(n_samples,), table.shape])
     counts = (weights > 0) & (read_weights("sample_weight", sample_weight, [(n_samples,)]) > 0)
+    columns = [column[used] for column, used in zip(table.T, counts.T, strict=True)]
+    started = _choose_logs(columns, log) if coding is None else coding.started
+    limits = _limits(columns) if limited else None
+    table = _scaled(table, started)
     least = np.min(table, axis=0, initial=np.inf, where=counts) if from_zero else 0.0
     filled = np.where(counts, table, np.where(np.isfinite(least), least, 0.0))
-    coding = _value_coding(filled, raw.ndim == 1, coding, from_zero=from_zero, signed=signed)
+    if coding is None:
+        lowest = filled.min(axis=0) if from_zero and len(filled) else filled.min(0, initial=0.0)
+        coding = ValueCoding(lowest, raw.ndim == 1, started, *(limits or (None, None)))
+    else:
+        _check_again(filled, coding, from_zero=from_zero, signed=signed)
     with np.errstate(over="ignore"):  # cast reports it
         values = np.where(known, table - coding.offset, 0.0)
     values = values if signed else np.maximum(values, 0.0)
     return weighted_targets(values, weights, dtype), coding
 
 
-def _value_coding(
-    table: Array,
-    one_dimensional: bool,
-    coding: ValueCoding | None,
-    *,
-    from_zero: bool = False,
-    signed: bool = False,
-) -> ValueCoding:
+def _check_again(table: Array, coding: ValueCoding, *, from_zero: bool, signed: bool) -> None:
+    """Check numbers that are read as those of an earlier fit were."""
     lowest = table.min(axis=0) if from_zero and len(table) else table.min(axis=0, initial=0.0)
-    if coding is None:
-        return ValueCoding(lowest, one_dimensional)
     if lowest.shape != coding.offset.shape:
         raise ValueError(f"y has {lowest.size} columns, but {coding.offset.size} are expected.")
     if (lowest < coding.offset).any() and not signed:
         hint = "start with data that spans the range of y"
         warn(f"y is clipped at the minimum of its first fit: {hint}.")
-    return coding
+
+
+def _limits(columns: list[Array]) -> tuple[Array, Array]:
+    """Return the least and the largest number that each column can have, as far as it shows them.
+
+    Numbers that pile up at an end, as those of a rating do, show a limit. Without one, numbers that
+    are not negative stay so.
+    """
+    ends = [_ends(column) for column in columns]
+    return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+
+
+def _ends(column: Array) -> tuple[float, float]:
+    if not len(column):
+        return -np.inf, np.inf
+    enough = max(MIN_LIMIT_VALUES, MIN_LIMIT_SHARE * len(column))
+    least, largest = float(column.min()), float(column.max())
+    low = least if np.count_nonzero(column == least) >= enough else 0.0 if least >= 0 else -np.inf
+    high = largest if np.count_nonzero(column == largest) >= enough else np.inf
+    return low, high
+
+
+# ---- logarithms
+
+
+def skewness(column: Array) -> float:
+    """Return the third standardised moment; 0 for constant numbers.
+
+    Examples
+    --------
+    >>> round(skewness(np.array([1.0, 1.0, 1.0, 1.0, 11.0])), 2)
+    1.5
+    """
+    unit = float(np.abs(column).max(initial=0.0)) or 1.0  # so that cubes do not overflow
+    apart = column / unit - np.mean(column / unit)
+    variance = float(np.mean(apart**2))
+    return float(np.mean(apart**3) / variance**1.5) if variance > 1e-30 else 0.0
+
+
+def is_skewed(column: Array) -> bool:
+    """Return whether numbers are better learned as logarithms.
+
+    They are if none is negative, their skewness is large, and that of their logarithms is at most
+    half as large.
+    """
+    if len(column) < MIN_SKEWED_VALUES or column.min() < 0 or not column.any():
+        return False
+    before = skewness(column)
+    return before > MIN_SKEWNESS and 2 * abs(skewness(np.log(column + _start(column)))) <= before
+
+
+def _start(column: Array) -> float:
+    """Return what is added before a logarithm: nothing, or the least positive number beside 0."""
+    return 0.0 if column.min() > 0 else float(column[column > 0].min())
+
+
+def _choose_logs(columns: list[Array], log: str) -> Array | None:
+    """Return `ValueCoding.started`."""
+    if log == "no":
+        return None
+    if log == "yes":
+        for column in columns:
+            _refuse_logarithm(column)
+    chosen = [len(one) > 0 and (log == "yes" or is_skewed(one)) for one in columns]
+    starts = [_start(one) if yes else np.nan for one, yes in zip(columns, chosen, strict=True)]
+    return np.array(starts) if any(chosen) else None
+
+
+def _refuse_logarithm(column: Array) -> None:
+    if len(column) and (column.min() < 0 or not column.any()):
+        worst = float(column.min())
+        raise ParameterError(
+            (
+                Parameter("log", "yes"),
+                f" needs numbers that are not negative, and some above 0, but there is {worst:g}",
+            ),
+            ("use ", Parameter("log", "no")),
+        )
+
+
+def _are_logs(started: Array | None, n_targets: int) -> NDArray[np.bool_]:
+    return np.zeros(n_targets, dtype=bool) if started is None else ~np.isnan(started)
+
+
+def _scaled(table: Array, started: Array | None) -> Array:
+    if started is None:
+        return table
+    logs = _are_logs(started, len(started))
+    if table.shape[1] != len(started):
+        raise ValueError(f"y has {table.shape[1]} columns, but {len(started)} are expected.")
+    moved = table + np.where(logs, started, 0.0)
+    if (bad := logs & (moved <= 0)).any():
+        worst = float(table[bad].min())
+        raise ValueError(
+            f"y holds {worst:g}, which has no logarithm on the scale of the fit; fit again with "
+            "log='no', or correct the number."
+        )
+    return np.where(logs, np.log(np.where(logs, moved, 1.0)), table)
+
+
+def tell_of_logarithms(coding: ValueCoding) -> None:
+    """Warn that logarithms are learned though nobody asked for them."""
+    if coding.logs.any():
+        which = "" if coding.logs.all() else f" in {int(coding.logs.sum())} of its columns"
+        warn(
+            ParameterWarning(
+                (
+                    Parameter("y"),
+                    f" holds positive numbers of which few are very large{which}, so their "
+                    "logarithms are learned; predictions are in the units of the labels",
+                ),
+                (Parameter("log", "no"), " learns the numbers as they are"),
+            )
+        )

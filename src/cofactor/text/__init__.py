@@ -2,7 +2,8 @@
 
 `model` holds `TopicModel`, one class with short methods. The work is done elsewhere: `fitting`
 fits documents in memory, `streams` batches, and `word_blocks` documents on disk; `vectorizer` turns
-documents into a matrix, `seeds` applies seed words, `describe` describes a fitted model, `editing`
+documents into a matrix, `encoders` into vectors, `seeds` applies seed words, `class_names` labels
+documents by the names of classes, `describe` describes a fitted model, `editing`
 changes it, `labelling` helps with labels. Names are imported when first used.
 """
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:  # type checkers and editors need plain imports
     from cofactor.text.describe.explain import Explanation as Explanation
     from cofactor.text.describe.table import Table as Table
     from cofactor.text.documents import read_documents as read_documents
+    from cofactor.text.encoder_cache import CachedEncoder as CachedEncoder
+    from cofactor.text.encoder_cache import EncoderCacheError as EncoderCacheError
     from cofactor.text.model import TopicModel as TopicModel
     from cofactor.text.vectorizer.word_vectorizer import WordVectorizer as WordVectorizer
 else:
@@ -28,6 +31,7 @@ else:
             "describe.explain": ["Contrast", "Explanation"],
             "describe.table": ["Table"],
             "documents": ["read_documents"],
+            "encoder_cache": ["CachedEncoder", "EncoderCacheError"],
             "model": ["TopicModel"],
             "vectorizer.word_vectorizer": ["WordVectorizer"],
         },

@@ -11,11 +11,40 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse as sp
 
+from cofactor._fields import array, number
 from cofactor._types import FloatArray
+from cofactor.estimators.inference import topic_shares
 from cofactor.targets.classes import holds_sets, is_unknown
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import as_frame, native
 from cofactor.text.encoders import encode_texts
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """What a topic model knows of all its documents together.
+
+    Parameters
+    ----------
+    shares : array (r,)
+        Mean share of each topic in documents with known words.
+    masses : array (r,)
+        Sum of each topic's column of the representations.
+    n_documents : int
+        Their number.
+    """
+
+    shares: FloatArray = array("r", low=0, high=1)
+    masses: FloatArray = array("r", low=0)
+    n_documents: int = number(int, low=0)
+
+    @classmethod
+    def of(cls, S: FloatArray, components: FloatArray) -> Corpus:
+        """Return it for documents with representations S."""
+        shares = topic_shares(S, components)
+        filled = shares[shares.sum(axis=1) > 0]
+        mean = filled.mean(axis=0) if len(filled) else np.zeros(len(components))
+        return cls(mean, S.sum(axis=0), len(S))
 
 
 def read_documents(documents: Any) -> list[str]:
@@ -39,6 +68,12 @@ def read_documents(documents: Any) -> list[str]:
     if not texts:
         raise ValueError("documents is empty; pass at least one document.")
     return texts
+
+
+def is_in_parts(documents: Any) -> bool:
+    """Return whether documents are a dask collection, or a list of such values."""
+    first = documents[0] if isinstance(documents, list) and documents else documents
+    return hasattr(first, "__dask_graph__")
 
 
 def each_document(documents: Any) -> Iterator[str]:

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Iterable, Mapping
+import stat
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,7 +31,7 @@ from sklearn.preprocessing import normalize
 from cofactor._fields import array, instance
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
-from cofactor.errors import Parameter, ParameterError
+from cofactor.errors import InputError, Parameter, ParameterError
 
 PROBES = (
     "The invoice shows a wrong amount.",
@@ -38,7 +39,7 @@ PROBES = (
     "2 + 2 = 4, isn't it?",
 )
 """Sentences whose vectors tell whether an encoder is that of the fit."""
-TEXTS_TOGETHER = 1024
+TEXTS_TOGETHER = 256
 """Number of texts that an encoder gets at once."""
 MAX_PROBE_DIFFERENCE = 1e-2
 """Largest difference of the probes' vectors, relative to their length: processors round apart."""
@@ -48,6 +49,8 @@ COMPARED_NEIGHBOURS = 10
 """Number of neighbours of each text that are compared."""
 MIN_AGREEMENT = 0.24
 """Vectors below this agreement with the words are not used; see `agreement`."""
+MAX_BYTES_BY_ENDING = {".json": 2**27, ".txt": 2**27, ".md": 2**27, ".safetensors": 2**31}
+"""Sizes that the files of a static model may have."""
 WORDLLAMA = "wordllama"
 INSTALL = "pip install 'cofactor[encoder]'"
 
@@ -200,6 +203,7 @@ def _model2vec(name: str) -> StaticEncoder:
         )
     from model2vec import StaticModel
 
+    _check_files(Path(name))
     model = StaticModel.from_pretrained(name, force_download=False)
     return StaticEncoder(
         _plain(model.tokenizer),
@@ -208,6 +212,19 @@ def _model2vec(name: str) -> StaticEncoder:
         getattr(model, "token_mapping", None),
         getattr(model, "unk_token_id", None),
     )
+
+
+def _check_files(folder: Path) -> None:
+    """Refuse what a reader would wait for, or what would fill the memory; links are followed."""
+    for path in (*folder.glob("*"), *folder.glob("*/*")):
+        most = MAX_BYTES_BY_ENDING.get(path.suffix)
+        if most is None:
+            continue
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError(f"{path.name} is not a plain file")
+        if found.st_size > most:
+            raise ValueError(f"{path.name} has {found.st_size:,} bytes, more than {most:,}")
 
 
 def _plain(tokenizer: Any) -> Any:
@@ -243,10 +260,16 @@ def _checked(found: StaticEncoder, name: str) -> StaticEncoder:
 # ---- vectors
 
 
-def encode_texts(encoder: Any, texts: list[str], width: int | None = None) -> FloatArray:
+def encode_texts(
+    encoder: Any,
+    texts: list[str],
+    width: int | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> FloatArray:
     """Return the vectors of texts (n, d), checked.
 
-    ``width`` is the dimension that they must have; None: any.
+    ``width`` is the dimension that they must have; None: any. ``progress`` is called with the
+    numbers of encoded texts and of all.
     """
     found = find_encoder(encoder)
     encode = getattr(found, "encode", found)
@@ -255,6 +278,8 @@ def encode_texts(encoder: Any, texts: list[str], width: int | None = None) -> Fl
         some = texts[start : start + TEXTS_TOGETHER]
         try:
             raw = encode(some)
+        except InputError:
+            raise
         except Exception as error:
             raise ValueError(
                 f"encoder failed at texts {start} to {start + len(some) - 1}: "
@@ -262,6 +287,7 @@ def encode_texts(encoder: Any, texts: list[str], width: int | None = None) -> Fl
             ) from error
         parts.append(read_vectors(raw, len(some), width))
         width = parts[0].shape[1]
+        progress(start + len(some), len(texts))
     return np.concatenate(parts)
 
 
@@ -270,7 +296,7 @@ def text_parts(encoder: Any, text: str, weights: FloatArray) -> dict[str, FloatA
 
     None if the encoder is not static: it sees the text as a whole.
     """
-    found = find_encoder(encoder)
+    found = find_encoder(uncached(encoder))
     return found.word_parts(text, weights) if isinstance(found, StaticEncoder) else None
 
 
@@ -332,49 +358,26 @@ def read_vectors(raw: Any, n: int, width: int | None = None) -> FloatArray:
     return found
 
 
-# ---- classes by their names
-
-
-def labels_by_meaning(
-    encoder: Any, seeds: Mapping[str, Iterable[str]], vectors: FloatArray
-) -> tuple[Any, FloatArray]:
-    """Label the texts that are nearest to the words of one class, with weight 1.
-
-    Parameters
-    ----------
-    encoder : str, callable or object
-    seeds : dict
-        Words of each class, by its name.
-    vectors : array (n, d)
-        Vectors of the texts.
-
-    Returns
-    -------
-    labels : ndarray of object, "" where there is none
-        The surest half of the texts of each class, by the lead of their cosine over the next.
-    weights : ndarray
-    """
-    names = list(seeds)
-    T = np.array([_unit(encode_texts(encoder, list(seeds[name]))).mean(axis=0) for name in names])
-    rows = _unit(np.asarray(vectors, dtype=np.float64))
-    cosines = _unit(rows - rows.mean(axis=0)) @ _unit(T - T.mean(axis=0)).T
-    cosines = (cosines - cosines.mean(axis=0)) / np.maximum(cosines.std(axis=0), 1e-12)
-    cosines[~vectors.any(axis=1)] = 0.0
-    best = cosines.argmax(axis=1)
-    lead = np.diff(np.sort(cosines, axis=1)[:, -2:], axis=1)[:, 0]
-    labels, weights = np.full(len(rows), "", dtype=object), np.zeros(len(rows))
-    for c, name in enumerate(names):
-        own = np.flatnonzero((best == c) & (lead > 0))
-        surest = own[np.argsort(-lead[own], kind="stable")][: max(3, len(own) // 2)]
-        labels[surest], weights[surest] = str(name), 1.0
-    return labels, weights
-
-
-def _unit(rows: Any) -> FloatArray:
+def unit_rows(rows: Any) -> FloatArray:
+    """Return rows of length one; zero rows stay zero."""
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30))
 
 
 # ---- what a model keeps of its encoder
+
+
+def uncached(encoder: Any) -> Any:
+    """Return the encoder behind a cache, and other encoders unchanged."""
+    return getattr(encoder, "uncached", encoder)  # see `encoder_cache`
+
+
+def encoder_name(encoder: Any) -> str:
+    """Return the name by which an encoder was given, or that of its class or function."""
+    encoder = uncached(encoder)
+    if isinstance(encoder, str):
+        return encoder
+    kind = encoder if hasattr(encoder, "__qualname__") else type(encoder)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,11 +401,8 @@ class EncoderRecord:
     @classmethod
     def of(cls, encoder: Any) -> EncoderRecord:
         """Return the record of an encoder."""
-        probes = encode_texts(encoder, list(PROBES))
-        if isinstance(encoder, str):
-            return cls(encoder, True, probes)
-        kind = encoder if hasattr(encoder, "__qualname__") else type(encoder)
-        return cls(f"{kind.__module__}.{kind.__qualname__}", False, probes)
+        named = isinstance(uncached(encoder), str)
+        return cls(encoder_name(encoder), named, encode_texts(encoder, list(PROBES)))
 
     @property
     def width(self) -> int:
@@ -488,7 +488,7 @@ def agreement(X: Any, vectors: FloatArray) -> float | None:
 
 
 def _cosines(rows: FloatArray) -> FloatArray:
-    unit = _unit(rows)
+    unit = unit_rows(rows)
     return np.asarray(unit @ unit.T)
 
 

@@ -6,29 +6,22 @@ estimators (`cofactor.estimators.fitted`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cofactor._fields import (
-    FieldSizes,
-    SmallPickle,
-    array,
-    checked,
-    instance,
-    number,
-    strings,
-    unsaved,
-)
+from cofactor._fields import FieldSizes, State, array, checked, instance, number, strings, unsaved
 from cofactor._types import FloatArray, IntArray
 from cofactor.estimators.base import Factorization
 from cofactor.text.describe.topic_words import MAX_RANKED_WORDS
-from cofactor.text.documents import FittedDocuments
+from cofactor.text.documents import Corpus, FittedDocuments
 from cofactor.text.editing.settled import Settled
 from cofactor.text.encoders import EncoderRecord
 
 if TYPE_CHECKING:
+    from cofactor.text.class_names import ClassStart
     from cofactor.text.describe.compare import TopicDrift
     from cofactor.text.describe.table import Table
     from cofactor.text.streams import Seeding
@@ -39,7 +32,7 @@ def _estimator_fault(value: Any, sizes: FieldSizes) -> str | None:
         return "is not an estimator"
     if not hasattr(value, "components_"):
         return "is not fitted"
-    sizes["n"], (sizes["r"], sizes["m"]) = len(value.representation_), value.components_.shape
+    sizes["r"], sizes["m"] = value.components_.shape
     B = value.fitted.target_components
     sizes["k"] = 0 if B is None else B.shape[1]
     return None
@@ -70,7 +63,7 @@ def _ranking_fault(value: Any, sizes: FieldSizes) -> str | None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedTopics(SmallPickle):
+class FittedTopics(State):
     """The state of a fitted topic model.
 
     Parameters
@@ -79,8 +72,8 @@ class FittedTopics(SmallPickle):
         The fitted estimator.
     vectorizer : object
         The fitted vectorizer.
-    document_topics : array (n, r)
-        Representations of the documents that the model describes.
+    document_topics : array (n, r) or None
+        Representations of the documents that the model describes; None if it forgot them.
     topic_names : list of str
     target_names : list
         Classes, or names of numeric targets.
@@ -106,6 +99,8 @@ class FittedTopics(SmallPickle):
         What is kept of the encoder whose vectors predictions need; None if they need none.
     learned : list of str or None
         Digests of the documents that updates added.
+    class_starts : Table or None
+        How names of classes gave the first labels; None if they did not.
     drift : Table or None
         How a refit or an update changed the topics.
     seeding : Seeding or None
@@ -114,11 +109,15 @@ class FittedTopics(SmallPickle):
         The last batch of a stream.
     documents : FittedDocuments or None
         The matrix of the fit, for a later refit.
+    forgotten : Corpus or None
+        What is left of documents that were forgotten.
     """
 
     estimator: Factorization = checked(_estimator_fault, name="estimator_")
     vectorizer: Any = checked(_vectorizer_fault, name="vectorizer_")
-    document_topics: FloatArray = array("n", "r", low=0, name="document_topics_")
+    document_topics: FloatArray | None = array(
+        "n", "r", low=0, name="document_topics_", default=None
+    )
     topic_names: list[str] = strings("r", name="topic_names_")
     target_names: list[Any] = checked(_targets_fault, name="target_names_")
     coherence: FloatArray = array("r", finite=False, name="coherence_")
@@ -142,15 +141,42 @@ class FittedTopics(SmallPickle):
     settled: Settled | None = instance(Settled, name="settled_", default=None)
     learned: list[str] | None = strings(name="learned_", default=None)
     encoder: EncoderRecord | None = instance(EncoderRecord, name="encoder_", default=None)
+    class_starts: Table[ClassStart] | None = unsaved()
     drift: Table[TopicDrift] | None = unsaved()
     seeding: Seeding | None = unsaved()
     batch: Any = unsaved()
     documents: FittedDocuments | None = unsaved()
+    forgotten: Corpus | None = instance(Corpus, name="forgotten_", default=None)
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """What the model knows of all its documents together."""
+        S = self.document_topics
+        if S is not None:
+            return Corpus.of(S, self.estimator.components_)
+        assert self.forgotten is not None  # as `fault` checks
+        return self.forgotten
+
+    def without_documents(self) -> FittedTopics:
+        """Return the state without anything that is kept of each document."""
+        estimator = self.estimator.fitted
+        bare = replace(estimator, representation=estimator.representation[:0])
+        return replace(
+            self,
+            estimator=self.estimator.with_fitted(bare),
+            document_topics=None,
+            document_scores=None,
+            documents=None,
+            batch=None,
+            forgotten=self.corpus,
+        )
 
     def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
         if (self.topic_words is None) != (self.probable_coherence is None):
             return "topic_words_ and probable_coherence_ need each other"
+        if (vars(self)["document_topics"] is None) == (self.forgotten is None):
+            return "document_topics_ and forgotten_ disagree"
         if (self.topic_support is None) != (self.topic_labels is None):
             return "topic_support_ and topic_labels_ need each other"
         if self.stability is not None and not len(self.stability):

@@ -29,19 +29,15 @@ from cofactor.outofcore import RowBlocks
 from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
 from cofactor.targets.task import have_fractions
+from cofactor.text.class_names import ClassStart, name_labels, task_of
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import count_labels, describe_topics
-from cofactor.text.describe.topic_words import Words
+from cofactor.text.describe.table import Table
+from cofactor.text.describe.topic_words import Words, even_rows
 from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
-from cofactor.text.encoders import (
-    EncoderRecord,
-    encode_texts,
-    labels_by_meaning,
-    speaks,
-    vectors_fit,
-)
+from cofactor.text.encoders import EncoderRecord, encode_texts, speaks, vectors_fit
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.grammar import class_numbers, grammar_helps
+from cofactor.text.grammar import TrialLabels, grammar_helps, trial_labels
 from cofactor.text.seeds import (
     Mass,
     Seed,
@@ -51,10 +47,10 @@ from cofactor.text.seeds import (
     read_seeds,
     seed_prior,
     seeded_start,
-    weak_labels,
 )
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
+MAX_TRIAL_DOCUMENTS = 5000  # that tell whether words beyond ``max_features`` help to predict
 Returned = TypeVar("Returned")
 FitFunction = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
@@ -85,14 +81,14 @@ def fit_documents(
     digest, y = fingerprint(texts, y), read_targets(y)
     vectorizer, X = vectorise(model, texts, y)
     words, seed = Words.of(vectorizer), draw_seed(model.random_state)
-    task = infer_task(y, model.task)
+    task = task_of(model, y)
     rows = DocumentRows(X, fit_vectors(model, vectorizer, texts, X, y, task))
     vectorised = time.perf_counter()
-    estimator, seeded = fit_estimator(
+    estimator, plan = fit_estimator(
         model, vectorizer, X, y, seed=seed, fit=fit, **weights, **rows.given
     )
     fitted = time.perf_counter()
-    described = finish_fit(lambda: described_fit(estimator, rows, words, seeded, y))
+    described = finish_fit(lambda: described_fit(estimator, rows, words, plan.seeded, y))
     asked = encoder_asked(model, task)
     return timed_state(
         described,
@@ -103,6 +99,7 @@ def fit_documents(
         fingerprint=digest,
         target_names=target_names(estimator, y),
         encoder=record_encoder(model, estimator),
+        class_starts=plan.starts,
         documents=FittedDocuments(fingerprint(texts), X, estimator, rows.side, asked),
     )
 
@@ -145,7 +142,13 @@ def fit_vectors(
         return known.side
     if not speaks(model.encoder, getattr(vectorizer, "languages_", ())):
         return None
-    vectors = encode_texts(model.encoder, texts)
+    watching = [getattr(one, "on_texts_encoded", None) for one in callbacks_of(model)]
+
+    def progress(done: int, total: int) -> None:
+        for watch in filter(None, watching):
+            watch(done, total)
+
+    vectors = encode_texts(model.encoder, texts, progress=progress)
     return vectors if vectors_fit(X, vectors) else None
 
 
@@ -165,14 +168,35 @@ def vectorise(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
     """
     vectorizer = _new_vectorizer(model, y)
     X = sp.csr_array(vectorizer.fit_transform(texts))
+    labels = trial_labels(y, len(texts)) if task_of(model, y) == "classes" else None
     on_trial = getattr(vectorizer, "keeps_grammar", False) and vectorizer.keep_grammar == "auto"
-    if not on_trial:
-        return vectorizer, X
-    classes = class_numbers(y, len(texts)) if infer_task(y, model.task) == "classes" else None
-    if grammar_helps(X, Words.of(vectorizer).hidden, classes, model.n_jobs):
-        return vectorizer, X
-    vectorizer = clone(vectorizer).set_params(keep_grammar=False)
-    return vectorizer, sp.csr_array(vectorizer.fit_transform(texts))
+    if on_trial and not grammar_helps(X, Words.of(vectorizer).hidden, labels, model.n_jobs):
+        vectorizer = clone(vectorizer).set_params(keep_grammar=False)
+        X = sp.csr_array(vectorizer.fit_transform(texts))
+    _tell_of_cut_words(vectorizer, texts, labels, model.n_jobs)
+    return vectorizer, X
+
+
+def _tell_of_cut_words(
+    vectorizer: Any, texts: list[str], labels: TrialLabels | None, n_jobs: int | None
+) -> None:
+    """Warn if ``max_features`` cuts off words that make held-out labels more likely."""
+    wider = vectorizer.widened() if isinstance(vectorizer, WordVectorizer) else None
+    if wider is None or labels is None:
+        return
+    labelled = np.flatnonzero(labels.labelled)
+    labelled = labelled[even_rows(len(labelled), MAX_TRIAL_DOCUMENTS)]
+    X = sp.csr_array(wider.transform([texts[d] for d in labelled]))
+    cut = np.arange(X.shape[1]) >= len(vectorizer.words_)
+    if grammar_helps(X, cut, labels.select(labelled), n_jobs, MAX_TRIAL_DOCUMENTS):
+        kept = len(vectorizer.words_)
+        warn(
+            ParameterWarning(
+                f"Only the {kept:,} most frequent words are kept, but rarer ones help to predict "
+                "held-out labels",
+                ("try ", Parameter("max_features", 2 * kept)),
+            )
+        )
 
 
 def _new_vectorizer(model: Any, y: Any) -> Any:
@@ -207,8 +231,8 @@ def fit_estimator(
     seed: int,
     fit: FitFunction = fit_here,
     **weights: Any,
-) -> tuple[Factorization, dict[int, Seed]]:
-    """Fit the estimator for a topic model; return it and the seeds by topic.
+) -> tuple[Factorization, FitPlan]:
+    """Fit the estimator for a topic model; return it and the plan of its fit.
 
     ``vectorizer`` is the fitted one that made X. The model's callbacks watch the fit; they are
     removed from the fitted estimator.
@@ -217,9 +241,9 @@ def fit_estimator(
     plan = plan_fit(model, vectorizer, X, y, seed=seed, **weights)
     plan.estimator.set_callbacks(*callbacks_of(model))
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
-    if plan.weak:  # labels from seeds do not show how well true labels are predicted
+    if plan.weak:  # labels from names do not show how well true labels are predicted
         fitted.forget_held_out()
-    return let_go(model, fitted), plan.seeds.by_topic(plan.topics)
+    return let_go(model, fitted), plan
 
 
 def callbacks_of(model: Any) -> tuple[Any, ...]:
@@ -247,7 +271,17 @@ class FitPlan(NamedTuple):
     weights: dict[str, Any]
     seeds: Seeds
     topics: list[int]  # the topic that each seed pulls
-    weak: bool  # whether seeds gave labels
+    starts: Table[ClassStart] | None  # how names of classes gave labels; None if they did not
+
+    @property
+    def weak(self) -> bool:
+        """Whether names of classes gave labels."""
+        return self.starts is not None
+
+    @property
+    def seeded(self) -> dict[int, Seed]:
+        """The seeds by topic."""
+        return self.seeds.by_topic(self.topics)
 
 
 def plan_fit(
@@ -257,57 +291,30 @@ def plan_fit(
     y: Any,
     *,
     seed: int,
-    seeds_label: bool = True,
+    names_label: bool = True,
     **weights: Any,
 ) -> FitPlan:
-    """Choose the estimator and apply the seeds to it.
+    """Choose the estimator, label documents by the names of classes, and apply the seeds.
 
-    X may be RowBlocks that hold the targets, if ``model.task`` is not "auto". With ``seeds_label``,
-    seeds label documents if the task is "classes".
+    X may be RowBlocks that hold the targets, if ``model.task`` is not "auto". With ``names_label``,
+    names of classes label documents.
     """
-    task = infer_task(y, model.task)
+    task = task_of(model, y)
     y = None if task == "topics" else y
     if task == "topics" and "target_weights" in weights:
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
-    if labels_come_from_names(model, y) and weights.get("side") is not None:
-        # The same vectors do not predict as well: held-out labels would confirm themselves.
-        labels, trust = labels_by_meaning(model.encoder, model.seeds, weights.pop("side"))
-        y, weights["target_weights"] = labels, trust
-        estimator = new_estimator(model, task, seed)
-        return FitPlan(estimator, y, weights, Seeds([], []), [], weak=True)
-    seeds = read_seeds(model.seeds, vectorizer, model.n_components)
-    target_weights = weights.get("target_weights")
-    found = seed_labels(model, seeds, X, y, target_weights) if seeds_label else None
+    found, side = None, weights.pop("side", None)
+    if names_label:
+        found = name_labels(model, vectorizer, X, y, weights.get("target_weights"), side)
+    by_meaning = found is not None and side is not None and not found.known
+    seeds = read_seeds(None if by_meaning else model.seeds, vectorizer, model.n_components)
     if found is not None:
-        y, weights["target_weights"] = found
-    if task == "classes" and y is None and seeds and not isinstance(X, RowBlocks):
-        raise ValueError(
-            f"No document has the words of only one of the seeds {seeds.names}, so there are no "
-            "classes to learn; give each seed different words, or pass labels as y."
-        )
+        y, weights = found.labels, {**weights, **found.given(side)}
+    elif side is not None:
+        weights["side"] = side
     estimator = new_estimator(model, task, seed)
     topics = _pull(model, estimator, seeds, X, y, weights) if seeds else []
-    return FitPlan(estimator, y, weights, seeds, topics, found is not None)
-
-
-def labels_come_from_names(model: Any, y: Any) -> bool:
-    """Return whether an encoder labels documents by the words of seeds, which stand for classes.
-
-    It does without labels.
-    """
-    return bool(model.encoder is not None and model.seeds and model.task == "classes" and y is None)
-
-
-def seed_labels(model: Any, seeds: Seeds, X: Any, y: Any, target_weights: Any = None) -> Any:
-    """Return labels and weights from `weak_labels`, or None if seeds do not label documents.
-
-    They do if the task is "classes", with one label per document, and X is in memory.
-    """
-    if not seeds or model.task != "classes" or isinstance(X, RowBlocks):
-        return None
-    if y is not None and np.ndim(y) != 1:
-        return None
-    return weak_labels(seeds, X, y, target_weights)
+    return FitPlan(estimator, y, weights, seeds, topics, found.starts if found else None)
 
 
 def let_go(model: Any, estimator: Any) -> Any:
@@ -427,4 +434,5 @@ def _doubts(y: Any, topics: int) -> Iterator[ParameterWarning]:
             classes = np.unique(labels)
         except TypeError:  # labels that cannot be sorted, which the fit rejects
             return
-    yield from class_doubts(classes.tolist(), 0 if several else topics)
+    many = 0 if several else topics
+    yield from class_doubts(classes.tolist(), many, 0 if several else len(y))

@@ -4,12 +4,12 @@ In short texts, "how many" and "who" may reveal what is asked, or nothing: they 
 and cost accuracy on news headlines (``benchmarks/results/short_texts.md``). So a vectorizer with
 ``keep_grammar="auto"`` only proposes such words. `fitting.vectorise` runs this trial on its first
 matrix, before any estimator is fitted: linear models predict held-out labels with and without the
-words, which stay only if the labels become clearly more likely.
+words, which stay only if the labels become clearly more likely. Documents may have several labels.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -19,39 +19,80 @@ from sklearn.preprocessing import normalize
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
+from cofactor.linear.multilabel import held_out_log_likelihoods
 from cofactor.linear.pool import held_out_scores
+from cofactor.linear.views import Matrix
+from cofactor.targets.classes import encode_classes
 from cofactor.targets.reading import is_matrix, known_labels, read_column, readable
 from cofactor.text.describe.topic_words import even_rows
 
 MAX_LABELLED, MAX_UNLABELLED = 1500, 1500
 """Maximum number of documents in a trial."""
+MAX_TRIAL_TAGS = 50
+"""Maximum number of labels in a trial, if documents have several; the most frequent ones."""
 MIN_GAIN = 2.0
 """Keep the words only if the gain exceeds this many standard errors."""
 
 
-def class_numbers(y: Any, n: int) -> IntArray | None:
-    """Return the class of each of n documents as a number, −1 where it is unknown.
+class TrialLabels(NamedTuple):
+    """The labels of documents, as a trial needs them."""
 
-    None if y has several columns, fewer than two classes, or labels that the fit will reject.
+    cells: Any
+    """CSR array (n, k): one where a document has a label."""
+    labelled: BoolArray
+    several: bool
+    """Whether a document may have any number of labels."""
+    known: BoolArray | None = None
+    """Which cells are known (n, k); None means all."""
+
+    def select(self, rows: IntArray) -> TrialLabels:
+        """Return the labels of some documents."""
+        known = None if self.known is None else self.known[rows]
+        return TrialLabels(self.cells[rows], self.labelled[rows], self.several, known)
+
+
+def trial_labels(y: Any, n: int) -> TrialLabels | None:
+    """Return the labels of n documents.
+
+    None if there are fewer than two classes, shares in classes, or labels that the fit will reject.
     """
-    if y is None or is_matrix(readable(y, "y")):
+    if y is None:
         return None
-    labels, known = known_labels(read_column(readable(y, "y")), None)
     try:
-        names, places = np.unique(labels, return_inverse=True)
-    except TypeError:  # labels that cannot be sorted
+        return _tags(y, n) if is_matrix(readable(y, "y")) else _classes(y, n)
+    except (TypeError, ValueError):  # the fit says what is wrong with them
         return None
+
+
+def _classes(y: Any, n: int) -> TrialLabels | None:
+    labels, known = known_labels(read_column(readable(y, "y")), None)
+    names, places = np.unique(labels, return_inverse=True)
     if len(known) != n or len(names) < 2:
         return None
-    classes = np.full(n, -1)
-    classes[known] = places
-    return classes
+    rows = np.flatnonzero(known)
+    cells = sp.csr_array((np.ones(len(rows)), (rows, places)), shape=(n, len(names)))
+    return TrialLabels(cells, np.asarray(known), several=False)
+
+
+def _tags(y: Any, n: int) -> TrialLabels | None:
+    targets, coding = encode_classes(y, n_samples=n)
+    if coding.kind != "multilabel" or not targets.labelled.any():
+        return None
+    cells = sp.csr_array(targets.values)
+    frequent = np.argsort(-np.asarray(cells.sum(axis=0)).ravel(), kind="stable")[:MAX_TRIAL_TAGS]
+    weights = targets.cell_weights
+    known = None if weights is None else np.asarray(weights[:, frequent] > 0)
+    return TrialLabels(cells[:, frequent], targets.labelled, several=True, known=known)
 
 
 def grammar_helps(
-    X: Any, grammar: BoolArray | None, classes: IntArray | None, n_jobs: int | None
+    X: Any,
+    grammar: BoolArray | None,
+    labels: TrialLabels | None,
+    n_jobs: int | None,
+    most: int = MAX_LABELLED,
 ) -> bool:
-    """Return whether grammatical words make held-out labels clearly more likely.
+    """Return whether grammatical (or other) words make held-out labels clearly more likely.
 
     Parameters
     ----------
@@ -59,27 +100,35 @@ def grammar_helps(
         Rows of length one.
     grammar : array of bool (n_words,) or None
         The columns of grammatical words; None if there are no such words.
-    classes : array of int (n_documents,) or None
-        From `class_numbers`. None: nothing to predict, so they do not help.
+    labels : TrialLabels or None
+        From `trial_labels`. None: nothing to predict, so they do not help.
     n_jobs : int or None
         Number of threads.
+    most : int
+        Maximum number of labelled documents in the trial.
     """
-    if grammar is None or classes is None:
+    if grammar is None or labels is None:
         return False
-    labelled, others = np.flatnonzero(classes >= 0), np.flatnonzero(classes < 0)
-    labelled = labelled[even_rows(len(labelled), MAX_LABELLED)]
-    others = others[even_rows(len(others), MAX_UNLABELLED)]
+    labelled, others = np.flatnonzero(labels.labelled), np.flatnonzero(~labels.labelled)
+    labelled = labelled[even_rows(len(labelled), most)]
+    others = others[even_rows(len(others), 0 if labels.several else MAX_UNLABELLED)]
     rows = np.sort(np.concatenate([labelled, others]))
-    X, classes = X[rows], classes[rows]
+    X, labels = X[rows], labels.select(rows)
     without = sp.csr_array(normalize(X[:, ~grammar]))
+    likelihoods = _of_tags if labels.several else _of_classes
     with Threads(n_jobs) as threads:
-        before, after = (_log_likelihoods(each, classes, threads) for each in (without, X))
-    gain = (after - before)[np.isfinite(before)]
+        before, after = (likelihoods(each, labels, threads) for each in (without, X))
+    gain = (after - before)[np.isfinite(before) & np.isfinite(after)]
     return bool(gain.sum() > MIN_GAIN * np.sqrt(gain @ gain))
 
 
-def _log_likelihoods(X: Any, classes: IntArray, threads: Threads) -> FloatArray:
+def _of_classes(X: Any, labels: TrialLabels, threads: Threads) -> FloatArray:
     """Return the held-out log-likelihood of each label; NaN for unlabelled documents."""
-    shares = (classes[:, None] == np.arange(classes.max() + 1)).astype(float)
-    scores = held_out_scores(observe(X), np.ones(len(classes)), shares, classes >= 0, threads)
-    return np.asarray(log_softmax(scores, axis=1)[np.arange(len(classes)), np.maximum(classes, 0)])
+    shares = labels.cells.toarray()
+    scores = held_out_scores(observe(X), np.ones(len(shares)), shares, labels.labelled, threads)
+    return np.asarray(log_softmax(scores, axis=1)[np.arange(len(shares)), shares.argmax(axis=1)])
+
+
+def _of_tags(X: Any, labels: TrialLabels, threads: Threads) -> FloatArray:
+    """Return the held-out log-likelihood of the labels of each document."""
+    return held_out_log_likelihoods(Matrix(sp.csr_array(X), threads), labels.cells, labels.known)

@@ -5,6 +5,7 @@ The methods are short; `fitting`, `streams`, `describe`, `editing` and `labellin
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -14,20 +15,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.callback import CallbackSupportMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor._sklearn import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.classes import read_targets
+from cofactor.targets.values import LOG_CHOICES, tell_of_logarithms
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import document_matrix, document_rows
+from cofactor.text.documents import document_matrix, document_rows, is_in_parts
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
@@ -76,17 +77,24 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", as in
         :class:`~cofactor.text.WordVectorizer`.
+    classes : list of str, or dict of str to str or list of str, optional
+        Names of classes, or names with a sentence or words about each:
+        ``{"billing": "Questions about invoices and refunds"}``. ``fit`` without y then predicts
+        these names. The first labels come from documents nearest in meaning to one description if
+        there is an encoder, else from documents with its words, and from what their words have in
+        common. Known labels in y outweigh them. ``class_starts_`` says how it went.
     seeds : dict of str to list of str, optional
         Words that attract a topic, by the topic's name: ``{"billing": ["invoice", "refund"]}``.
         The attraction is part of the objective, so it lasts throughout the fit. A seed with the
-        name of a class attracts one of the topics of that class. With ``task="classes"``, seeds are
-        classes: a document with the words of one seed gets its name as a label of low weight, even
-        without y; known labels outweigh these. With an encoder and without y, documents nearest in
-        meaning to the words of a seed get its name instead.
+        name of a class attracts one of the topics of that class. With ``task="classes"`` and
+        without ``classes``, seeds are also the classes.
     seed_strength : float, default=1.0
         Weight of a seed word relative to its occurrences in the documents.
     data_loss, supervision, solver, init, max_iter, tol, priors, head, class_weight, n_jobs
         As in :class:`SSNMFClassifier`. ``class_weight`` applies to classes only.
+    log : {"auto", "yes", "no"}, default="auto"
+        Whether the logarithms of numbers are learned, as in :class:`SSNMFRegressor`. "auto" says so
+        in a warning.
     target_loss : as in :class:`SSNMFClassifier`, optional
         None stands for the estimator's default: "kullback-leibler" for classes, "frobenius" for
         numbers.
@@ -119,6 +127,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         of blocks counts the documents that it describes.
     topic_labels_ : ndarray of shape (n_components, n_targets)
         Number of those documents with each label, or with a number.
+    class_starts_ : Table
+        If names of classes gave labels: how many documents each class had as first labels, and for
+        how many of those nearest to it their words agree. Not saved.
     stability_ : ndarray of shape (runs, n_components)
         Similarity of each topic to its match in each bootstrap sample; set by ``stability``.
     seed_ : int
@@ -173,17 +184,16 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "vectorizer": [HasMethods(["fit_transform", "transform", "get_feature_names_out"]), None],
         "encoder": [str, callable, HasMethods(["encode"]), None],
         "language": [str, Iterable, None],
+        "classes": "no_validation",
         "seeds": "no_validation",
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
+        "log": [StrOptions({*LOG_CHOICES})],
     }
 
     _fitted: FittedTopics
 
     estimator_ = shown("estimator", "The fitted estimator.")
     vectorizer_ = shown("vectorizer", "The fitted vectorizer.")
-    document_topics_ = shown(
-        "document_topics", "Representations of the documents, of shape (n_documents, n_components)."
-    )
     topic_names_ = shown("topic_names", "Names of the topics.")
     topic_words_ = shown(
         "topic_words", "Columns of the words that describe each topic, best first."
@@ -201,6 +211,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     fingerprint_ = shown("fingerprint", "Digest of the documents and their labels.")
     settled_ = shown("settled", "What the user decided about the topics.")
     learned_ = shown("learned", "Digests of the documents that updates added.")
+    class_starts_ = shown("class_starts", "How names of classes gave the first labels.")
     drift_ = shown("drift", "How a refit or an update changed the topics.")
 
     def __init__(
@@ -211,6 +222,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         vectorizer: Any = None,
         encoder: Any = None,
         language: str | Iterable[str] | None = "auto",
+        classes: Iterable[str] | Mapping[str, str | Iterable[str]] | None = None,
         seeds: Mapping[str, Iterable[str]] | None = None,
         seed_strength: float = 1.0,
         data_loss: Any = "kullback-leibler",
@@ -223,6 +235,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         priors: Mapping[str, Any] | None = None,
         head: str = "pooled",
         class_weight: dict[Any, float] | str | None = None,
+        log: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -231,6 +244,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.vectorizer = vectorizer
         self.encoder = encoder
         self.language = language
+        self.classes = classes
         self.seeds = seeds
         self.seed_strength = seed_strength
         self.data_loss = data_loss
@@ -243,6 +257,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.priors = priors
         self.head = head
         self.class_weight = class_weight
+        self.log = log
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -281,8 +296,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : iterable of str, or WordBlocks
-            Documents, or documents on disk with their labels, as `cofactor blocks` writes them.
+        X : iterable of str, WordBlocks, or dask collection
+            Documents, or documents on disk with their labels, as `cofactor blocks` writes them. A
+            bag or a column of a dask dataframe is fitted on the cluster of the default client; see
+            `cofactor.distributed.fit_texts`.
         y : array-like, optional
             Labels in any form that the estimators accept, with unknown ones marked as described
             there. For several labels per document, pass a set or list for each, None if unknown.
@@ -300,7 +317,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        Without labels, seed words can define the classes:
+        Without labels, names of classes and words about them are enough:
 
         >>> from cofactor import TopicModel
         >>> texts = [
@@ -309,17 +326,25 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ...     "login fails",
         ...     "the app crashes at login",
         ... ]
-        >>> seeds = {"billing": ["invoice"], "support": ["login"]}
-        >>> model = TopicModel(2, task="classes", seeds=seeds, random_state=0).fit(texts)
+        >>> classes = {"billing": "invoice and payment", "support": ["login"]}
+        >>> model = TopicModel(2, classes=classes, random_state=0).fit(texts)
         >>> model.predict(["my refund", "app crashes"]).tolist()
         ['billing', 'support']
         """
         fit = fit_with or fit_here
+        if is_in_parts(X):
+            from cofactor.distributed.texts import fit_collection
+
+            return fit_collection(self, X, y)
         if isinstance(X, WordBlocks):
             return self.set_fitted(fit_blocks(self, X, fit=fit))
-        warn_of_labels(read_targets(y), self.task, self.n_components)
+        if self.classes is None:
+            warn_of_labels(read_targets(y), self.task, self.n_components)
         weights = {"sample_weight": sample_weight, "target_weights": target_weights}
-        return self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
+        self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
+        if self.log == "auto" and predictions.predicted_kind(self.estimator_) == "numbers":
+            tell_of_logarithms(self.estimator_.coding)
+        return self
 
     @checks_parameters
     def partial_fit(self, documents: Iterable[Any], y: Any = None, *, classes: Any = None) -> Self:
@@ -414,6 +439,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return None if expected is None else expected(abstain)
 
     @property
+    def document_topics_(self) -> np.ndarray:
+        """Representations of the documents, of shape (n_documents, n_components)."""
+        fitted: FittedTopics | None = getattr(self, "_fitted", None)
+        if fitted is None:
+            raise AttributeError("document_topics_ is available only after a fit.")
+        if fitted.document_topics is None:
+            raise ValueError(
+                "This model has forgotten its documents, which this needs; fit it again and keep "
+                "them, or pass the documents."
+            )
+        return fitted.document_topics
+
+    @property
     def document_scores_(self) -> np.ndarray:
         """Scores of the documents in ``document_topics_``; after a batch of a stream they are
         computed when first used."""
@@ -422,7 +460,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             raise AttributeError("document_scores_ is available only after a fit.")
         if fitted.document_scores is not None:
             return fitted.document_scores
-        scores = predictions.scores_of(fitted.estimator, fitted.batch, fitted.document_topics)
+        scores = predictions.scores_of(fitted.estimator, fitted.batch, self.document_topics_)
         if self._fitted is fitted:  # another thread may have brought a newer state
             self._fitted = replace(fitted, document_scores=scores)
         return scores
@@ -618,8 +656,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         if X is not None:
             return answer_documents(self, X).documents
-        scores = predictions.document_scores(self)
-        return summaries.document_table(self, self.document_topics_, scores)
+        scores, kept = predictions.document_scores(self), self.fitted.documents
+        words = None if kept is None or kept.estimator is not self.estimator_ else kept.X
+        return summaries.document_table(self, self.document_topics_, scores, words)
 
     def annotate(
         self,
@@ -630,12 +669,17 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         topics: bool = False,
         top: int = 0,
         abstain: float = 0.0,
+        whole: bool = False,
     ) -> Any:
         """Return a table with prediction, confidence, topic and reason beside its rows.
 
         The columns are those of the command ``cofactor predict``. ``reason`` says why a prediction
         is missing or doubtful: the text has no known word, no label reaches its threshold (then the
-        nearest one is given), or the prediction is less probable than ``abstain``.
+        nearest one is given), the prediction is less probable than ``abstain``, or the text is
+        unlike the labelled ones. For classes, ``unlike`` is the share of texts of the predicted
+        class that are nearer to its labelled texts; from 0.95 on, with ``abstain``, nothing is
+        predicted. Numbers have no confidence, but the columns ``low`` and ``high``: nine of ten new
+        values lie between them.
 
         Parameters
         ----------
@@ -652,6 +696,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Number of most probable classes to add, with their probabilities.
         abstain : float, default=0
             Minimum probability of a prediction; ``expected_coverage`` says what to expect.
+        whole : bool, default=False
+            Round predicted numbers to whole numbers.
 
         Returns
         -------
@@ -667,9 +713,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         asked = {"all_classes": all_classes, "topics": topics, "top": top, "abstain": abstain}
-        return annotate(self, X, text, asked)
+        return annotate(self, X, text, {**asked, "whole": whole})
 
-    def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
+    def class_summaries(self, n_words: int = 10) -> Table[summaries.TopicClass]:
         """Describe the classes: their keywords, and the contribution of each topic.
 
         Parameters
@@ -684,7 +730,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        >>> model.classes(2)
+        >>> model.class_summaries(2)
         label    keywords        topics
         billing  amount invoice  0.999 0.000791
         support  app login       0.00101 0.999
@@ -1434,6 +1480,26 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         from cofactor.io.models import save
 
         save(self, path, notes=notes)
+
+    def forget_documents(self) -> TopicModel:
+        """Return a copy of the model that keeps nothing of each document of its fit.
+
+        Its predictions are the same, and its size does not depend on the number of documents. What
+        describes these documents one by one is gone: ``documents()`` without an argument,
+        ``document_topics_``, edits, updates and refits.
+
+        Returns
+        -------
+        TopicModel
+
+        Examples
+        --------
+        >>> small = model.forget_documents()
+        >>> small.predict(["my refund"]).tolist()
+        ['billing']
+        """
+        check_is_fitted(self, "estimator_")
+        return copy.copy(self).set_fitted(self.fitted.without_documents())
 
     def report(
         self,

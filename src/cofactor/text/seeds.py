@@ -27,10 +27,7 @@ from cofactor.estimators.base import ending_at_interrupts
 from cofactor.estimators.inference import represent
 from cofactor.priors import GammaPrior
 from cofactor.starts import plain_start
-from cofactor.targets.reading import labelled_mask
 from cofactor.text.vectorizer.analyzer import Analyzer, tidy
-
-MAX_SEED_WEIGHT = 0.3  # of a label from seed words, relative to a known label
 
 
 class Seed(NamedTuple):
@@ -106,59 +103,6 @@ def places_of(word: str, places: dict[str, int], analyze: Analyzer | None) -> li
     if analyze is None or len(word.split()) != 1:
         return []
     return [places[name] for name in analyze(word) if name in places]
-
-
-def weak_labels(
-    seeds: Seeds, X: Any, y: Any, target_weights: Any = None
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Label documents by their seed words, with low weight; known labels stay.
-
-    A document gets the label of a seed whose words weigh more than twice as much as those of any
-    other seed; the difference is the weight of the label. If there are known labels, only seeds
-    with the name of a class count, and the total weight of labels from seeds is at most
-    `MAX_SEED_WEIGHT` of that of the known ones.
-
-    Parameters
-    ----------
-    seeds : Seeds
-    X : sparse array of shape (n_documents, n_words)
-    y : array-like of shape (n_documents,) or None
-        Known labels.
-    target_weights : array-like of shape (n_documents,), optional
-        Confidence in the known labels.
-
-    Returns
-    -------
-    labels : ndarray of object, "" where there is none
-    weights : ndarray
-        None instead of both if no document gets a label.
-    """
-    n = X.shape[0]
-    labels, known = np.full(n, "", dtype=object), np.zeros(n, dtype=bool)
-    if y is not None:
-        known = labelled_mask(y)
-        labels[known] = np.asarray(y, dtype=object)[known]
-    classes = {str(label): label for label in labels[known]}
-    classes = classes or {name: name for name in seeds.names}
-    names = [j for j, name in enumerate(seeds.names) if name in classes]
-    found = np.zeros((n, max(len(names), 1)))
-    for place, j in enumerate(names):
-        found[:, place] = np.asarray(X[:, seeds.columns[j]].sum(axis=1)).ravel()
-    first = found.argmax(axis=1)
-    best = found[np.arange(n), first]
-    found[np.arange(n), first] = 0.0
-    rest = found.max(axis=1)
-    weak = ~known & (best > 2 * rest)
-    if not weak.any():
-        return None
-    labels[weak] = [classes[seeds.names[names[place]]] for place in first[weak]]
-    weights = np.ones(n) if target_weights is None else np.array(target_weights, dtype=float)
-    lead = (best - rest)[weak]
-    lead = lead / max(float(lead.max(initial=0.0)), 1e-300)
-    if known.any():  # weak labels together weigh less than the known ones
-        lead *= min(1.0, weights[known].sum() / max(float(lead.sum()), 1e-300))
-    weights[weak] = MAX_SEED_WEIGHT * lead
-    return labels, weights
 
 
 class Mass(NamedTuple):

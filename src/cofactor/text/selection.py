@@ -20,10 +20,18 @@ from cofactor.model_selection.problem import Problem, settled_labels, vary_start
 from cofactor.model_selection.stability import stability_interval, topic_stability
 from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import is_matrix, readable
-from cofactor.text.describe.predictions import has_head, infer_task
+from cofactor.text.class_names import descriptions_of, task_of
+from cofactor.text.describe.predictions import has_head
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import document_matrix, read_documents
-from cofactor.text.fitting import FitPlan, draw_seed, fit_estimator, plan_fit, vectorise
+from cofactor.text.documents import DocumentRows, FittedDocuments, document_matrix, read_documents
+from cofactor.text.fitting import (
+    FitPlan,
+    draw_seed,
+    fit_estimator,
+    fit_vectors,
+    plan_fit,
+    vectorise,
+)
 
 
 @dataclass(frozen=True)
@@ -50,17 +58,22 @@ def measure_stability(
     Parameters are those of ``TopicModel.stability``; ``progress`` is called with the number of
     finished fits.
     """
-    if y is None and has_head(model.estimator_) and not model.seeds:
+    if y is None and has_head(model.estimator_) and not descriptions_of(model):
         raise ValueError("y is None, but the model was fitted with labels; pass them.")
-    X, estimator = document_matrix(model.vectorizer_, documents), model.estimator_
+    texts, estimator = read_documents(documents), model.estimator_
+    X = document_matrix(model.vectorizer_, texts)
+    known, side = FittedDocuments.known(model, texts), None
+    if y is None and has_head(estimator):  # names of classes give labels
+        side = fit_vectors(model, model.vectorizer_, texts, X, None, "classes", known)
+    rows = DocumentRows(X, side)
     classes = getattr(estimator, "classes_", None)
     y = None if y is None or not has_head(estimator) else read_targets(y, classes)
     seed = model.seed_ if random_state is None else draw_seed(random_state)
     again = copy.copy(model).set_callbacks()
 
     def refit(counts: np.ndarray, own_seed: int) -> np.ndarray:
-        words = model.vectorizer_
-        found, _ = fit_estimator(again, words, X, y, seed=own_seed, sample_weight=counts)
+        given = {"sample_weight": counts, **rows.given}
+        found, _ = fit_estimator(again, model.vectorizer_, X, y, seed=own_seed, **given)
         return np.asarray(found.components_)
 
     with ending_at_interrupts(), warnings.catch_warnings():
@@ -82,7 +95,7 @@ def stability_table(names: list[str], similarities: np.ndarray) -> Table[TopicSt
 def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
     """Vectorise documents; return them with a function that plans a fit to some of the rows."""
     texts, y = read_documents(documents), read_targets(listed(y))
-    task = infer_task(y, model.task)
+    task = task_of(model, y)
     labels, known = None, np.zeros(len(texts), dtype=bool)
     if task != "topics" and y is not None:
         is_matrix(readable(y, "y"), len(texts))  # compares the numbers of rows

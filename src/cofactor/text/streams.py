@@ -12,6 +12,7 @@ from scipy import sparse as sp
 
 from cofactor.estimators.validation import as_divergence
 from cofactor.targets.classes import read_targets
+from cofactor.text.class_names import refuse_classes
 from cofactor.text.describe import predictions
 from cofactor.text.describe.summaries import describe_topics
 from cofactor.text.describe.topic_words import Words
@@ -59,6 +60,7 @@ class DocumentBatch(NamedTuple):
 def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> FittedTopics:
     """Return the state of a topic model after one batch; see ``TopicModel.partial_fit``."""
     refuse_encoder(model, "partial_fit")
+    refuse_classes(model, "partial_fit")
     started = time.perf_counter()
     texts = read_documents(documents)
     digest = fingerprint(texts, y)
@@ -91,7 +93,7 @@ def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Document
     """Read the first batch, which determines the words, the task and the start."""
     y, seed = read_targets(y, classes), draw_seed(model.random_state)
     vectorizer, X = vectorise(model, texts, y)
-    plan = plan_fit(model, vectorizer, X, y, seed=seed, seeds_label=False)
+    plan = plan_fit(model, vectorizer, X, y, seed=seed, names_label=False)
     mass = document_mass(X, as_divergence("data_loss", model.data_loss))
     seeding = Seeding(plan.seeds, plan.topics, mass)
     return DocumentBatch(vectorizer, X, seeding, plan.estimator, plan.y, seed, None)

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse as sp
 
 from cofactor._types import IntArray
 from cofactor.outofcore import RowBlocks, RowBlocksError
-from cofactor.outofcore.rowblocks import as_csr
 from cofactor.targets.reading import NamedMatrix
+from cofactor.text.class_names import refuse_classes
 from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.topic_words import Words, even_rows
 from cofactor.text.documents import DocumentRows
@@ -162,17 +161,15 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: FitFunction = fit_here) -
         Fits the estimator, here or on a cluster; see `cofactor.text.fitting.Fit`.
     """
     refuse_encoder(model, "WordBlocks")
+    refuse_classes(model, "WordBlocks")
     words, seed = Words.of(blocks.vectorizer), draw_seed(model.random_state)
     started = time.perf_counter()
-    estimator, seeded = fit_estimator(
-        model, blocks.vectorizer, blocks.rows, None, seed=seed, fit=fit
-    )
+    estimator, plan = fit_estimator(model, blocks.vectorizer, blocks.rows, None, seed=seed, fit=fit)
     fitted = time.perf_counter()
     places = described_rows(blocks.rows.shape[0])
-    some = take_block_rows(blocks.rows, places)
-    y = None if blocks.rows.targets(0) is None else take_targets(blocks.rows, places)
-    rows = DocumentRows(some)
-    described = finish_fit(lambda: described_fit(estimator, rows, words, seeded, y))
+    X, y = blocks.rows.take(places)
+    rows = DocumentRows(X)
+    described = finish_fit(lambda: described_fit(estimator, rows, words, plan.seeded, y))
     estimator.amend(representation=np.array(estimator.representation_[places]))
     named = (
         NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None
@@ -186,22 +183,3 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: FitFunction = fit_here) -
         fingerprint=blocks.fingerprint,
         target_names=target_names(estimator, named),
     )
-
-
-def take_block_rows(rows: RowBlocks, places: IntArray) -> sp.csr_array:
-    """Return the rows of blocks at sorted ``places`` as a matrix in memory."""
-    parts = [as_csr(rows.block(i).X)[inside] for i, inside in _by_block(rows, places)]
-    return sp.csr_array(sp.vstack(parts, format="csr"))
-
-
-def take_targets(rows: RowBlocks, places: IntArray) -> np.ndarray:
-    """Return the targets of blocks at sorted ``places``."""
-    return np.concatenate(
-        [np.asarray(rows.targets(i))[inside] for i, inside in _by_block(rows, places)]
-    )
-
-
-def _by_block(rows: RowBlocks, places: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """Yield the number of each block and the places in it."""
-    for i, (low, high) in enumerate(zip(rows.bounds[:-1], rows.bounds[1:], strict=True)):
-        yield i, places[(places >= low) & (places < high)] - low

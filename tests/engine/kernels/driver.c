@@ -1,7 +1,33 @@
-/* The kernels on drawn rows, without Python: prints a digest of the bits of all results. */
+/* The kernels on drawn rows, without Python: prints a digest of the bits of all results.
+   Compiled with -DLOADED, it runs those of a library that its argument names. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "cofactor.h"
+
+#ifdef LOADED
+#ifdef _WIN32
+#include <windows.h>
+#define open_library LoadLibraryA
+#define find(name) (void *)GetProcAddress(library, name)
+static HMODULE library;
+#else
+#include <dlfcn.h>
+#define open_library(path) dlopen(path, RTLD_NOW)
+#define find(name) dlsym(library, name)
+static void *library;
+#endif
+#define FOUND(name) ((__typeof__(&name))find(#name))
+#define cofactor_costs FOUND(cofactor_costs)
+#define cofactor_cross FOUND(cofactor_cross)
+#define cofactor_descend FOUND(cofactor_descend)
+#define cofactor_descend_quadratic FOUND(cofactor_descend_quadratic)
+#define cofactor_gram FOUND(cofactor_gram)
+#define cofactor_inner FOUND(cofactor_inner)
+#define cofactor_multiply FOUND(cofactor_multiply)
+#define cofactor_multiply_known FOUND(cofactor_multiply_known)
+#define cofactor_sums FOUND(cofactor_sums)
+#define cofactor_surrogate FOUND(cofactor_surrogate)
+#endif
 
 static uint64_t state = 1;
 
@@ -88,7 +114,13 @@ static void run(int64_t n, int64_t m, int64_t r, int64_t each, int squares, int 
     free(indices), free(start);
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+#ifdef LOADED
+    library = open_library(arguments[count - 1]);
+    if (!library) return 1;
+#else
+    (void)count, (void)arguments;
+#endif
     run(1, 1, 1, 1, 0, 0), run(7, 9, 3, 5, 1, 0), run(9, 9, 5, 0, 0, 0), run(8, 30, 4, 17, 1, 1);
     run(70, 100, 13, 31, 0, 1), run(90, 60, 12, 9, 1, 0), run(20, 200, 50, 77, 0, 0);
     printf("%016llx\n", (unsigned long long)digest);

@@ -1,5 +1,6 @@
 """Every compiler and instruction set gives the same bits, for any slices of rows."""
 
+import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -84,31 +85,44 @@ def test_instruction_sets_give_the_same_bits(path, monkeypatch):
     assert results() == expected
 
 
+# Other machines: how zig calls them, and what runs their programs here.
+OTHERS = {
+    "aarch64": ("aarch64-linux-musl", ("qemu-aarch64", "qemu-aarch64-static")),
+    "windows": ("x86_64-windows-gnu", ("wine",)),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["", "aarch64"])
+@pytest.mark.parametrize("target", ["", *OTHERS])
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "zig"])
 def test_compilers_and_machines_give_the_same_bits(compiler, level, target, tmp_path):
-    """driver.c prints a digest of results; zig compiles for another machine, and qemu runs it."""
-    zig = library.NATIVE_FOLDER.parents[4] / "build" / "zig" / "ziglang" / "zig"
-    command = str(zig) if compiler == "zig" and zig.exists() else compiler
-    needed, options, run = [command], ["cc"] * (compiler == "zig"), []
+    """driver.c prints a digest of results; zig compiles for other machines."""
+    zig = library.NATIVE_FOLDER.parents[4] / "build" / "zig" / "cc"
+    command = [str(zig) if compiler == "zig" else compiler]
+    if not shutil.which(command[0]):
+        pytest.skip(f"{compiler} is not installed")
+    run = []
     if target:
-        run = ["qemu-aarch64-static"]
-        needed += run
-        options += ["-target", "aarch64-linux-musl"]
-        if compiler != "zig":
-            pytest.skip("only zig compiles for other machines without further packages")
-    if missing := [name for name in needed if not shutil.which(name)]:
-        pytest.skip(f"{' and '.join(missing)} not installed")
-    program = tmp_path / "driver"
+        name, runners = OTHERS[target]
+        run = [runner for runner in runners if shutil.which(runner)][:1]
+        if compiler != "zig" or not run:
+            pytest.skip(f"needs zig, which .ci/zig fetches, and {runners[0]}")
+        command += ["-target", name]
+    program = tmp_path / "driver.exe"
     sources = [
         str(Path(__file__).with_name("driver.c")),
         *map(str, library.NATIVE_FOLDER.glob("*.c")),
     ]
-    flags = [*FLAGS, level, f"-I{library.NATIVE_FOLDER}", *sources, "-o", str(program), "-lm"]
-    subprocess.run([command, *options, *flags], check=True)
-    done = subprocess.run([*run, str(program)], check=True, capture_output=True, text=True)
+    flags = [*FLAGS, level, f"-I{library.NATIVE_FOLDER}", *sources, "-o", str(program)]
+    subprocess.run([*command, *flags, *(["-lm"] if target != "windows" else [])], check=True)
+    done = subprocess.run(
+        [*run, str(program)],
+        env=os.environ | {"WINEPREFIX": str(zig.parents[1] / "wine"), "WINEDEBUG": "-all"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.strip() == DIGEST
 
 

@@ -29,8 +29,8 @@ def test_wrong_declared_shapes(folder, shape):
 def test_swapped_arrays(folder):
     with np.load(folder / "factors.npz") as found:
         held = {name: found[name] for name in found.files}
-    one, other = "model.document_topics_", "model.estimator_.representation_"
-    held[one], held[other] = held[other], held[one]
+    one, other = "model.coherence_", "model.probable_coherence_"
+    held[one], held[other] = held[other], held[one] + 1
     replace(folder, "factors.npz", npy.pack(held))
     refuse(folder, "npy differs from when it was saved")
 

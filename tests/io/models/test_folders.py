@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cofactor import load_model
-from cofactor.io import atomic
+from cofactor.io import atomic, platform
 from model_folders import same
 
 
@@ -33,14 +33,14 @@ def test_a_failed_save_leaves_the_old_model(model, folder, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(atomic, "write_flushed", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="There is no room"):
         model.save(folder)
     assert same(load_model(folder), model)
     assert sorted(os.listdir(folder.parent)) == ["model"]
 
 
 def test_without_an_exchange_the_old_model_is_found(model, folder, monkeypatch):
-    monkeypatch.setattr(atomic, "_swap", lambda one, other: False)
+    monkeypatch.setattr(platform.HERE, "swap", lambda one, other: False)
     (folder / "report.html").write_text("mine")
     model.save(folder)
     assert same(load_model(folder), model)

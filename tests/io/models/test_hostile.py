@@ -9,7 +9,8 @@ import pytest
 
 from cofactor import ModelFormatError, load_model
 from cofactor.io.models import manifest
-from model_folders import replace, same
+from cofactor.io.models.samples import SAMPLES
+from model_folders import read_all, replace, same
 
 
 def mutate(data, random):
@@ -45,7 +46,8 @@ def test_ten_thousand_mutated_copies(model, tmp_path):
     try:
         model.save(home)
         originals = {path.name: path.read_bytes() for path in home.iterdir()}
-        names, random, refused = [*manifest.FILES, "manifest.json"], np.random.default_rng(0), 0
+        names = [*manifest.FILES, SAMPLES, "manifest.json"]
+        random, refused = np.random.default_rng(0), 0
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for i in range(10_000):
             name = names[i % len(names)] if i % 50 else "README.md"
@@ -55,7 +57,7 @@ def test_ten_thousand_mutated_copies(model, tmp_path):
             else:
                 (home / name).write_bytes(data)
             try:
-                again = load_model(home)
+                again = read_all(load_model(home))
             except ModelFormatError:
                 refused += 1
             else:

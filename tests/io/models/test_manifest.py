@@ -6,6 +6,7 @@ import pytest
 
 from cofactor import ModelFormatError, load_model
 from cofactor.io.models import manifest
+from cofactor.io.models.samples import SAMPLES
 from model_folders import refuse, resign
 
 
@@ -18,7 +19,7 @@ def test_places_without_a_model(tmp_path):
         load_model("a\x00b")
 
 
-@pytest.mark.parametrize("name", [*manifest.FILES, "manifest.json"])
+@pytest.mark.parametrize("name", [*manifest.FILES, SAMPLES, "manifest.json"])
 def test_missing_empty_cut_and_longer_files(folder, name):
     content = (folder / name).read_bytes()
     for data in (b"", content[:-2], content[: len(content) // 2], content + b" x"):
@@ -28,7 +29,7 @@ def test_missing_empty_cut_and_longer_files(folder, name):
     refuse(folder, name)
 
 
-@pytest.mark.parametrize("name", [*manifest.FILES, "manifest.json"])
+@pytest.mark.parametrize("name", [*manifest.FILES, SAMPLES, "manifest.json"])
 def test_links_and_pipes_are_not_followed(folder, name, tmp_path):
     moved = tmp_path / "elsewhere"
     (folder / name).rename(moved)
@@ -52,5 +53,5 @@ def test_a_sparse_file_of_a_terabyte(folder):
 
 
 def test_a_newer_schema_asks_for_an_upgrade(folder):
-    resign(folder, lambda content: content.update(schema=2))
-    refuse(folder, "schema 2, written by a newer cofactor.*upgrade")
+    resign(folder, lambda content: content.update(schema=3))
+    refuse(folder, "schema 3, written by a newer cofactor.*upgrade")

@@ -22,6 +22,7 @@ from cofactor import (
     priors,
 )
 from cofactor.io.models import manifest, read_facts
+from cofactor.io.models.samples import SAMPLES
 from cofactor.text import WordVectorizer
 from model_folders import LABELS, TEXTS, same
 
@@ -33,7 +34,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def test_a_folder_has_what_is_documented(folder):
     names = {path.name for path in folder.iterdir()}
-    assert names == {*manifest.FILES, "manifest.json", "README.md"}
+    assert names == {*manifest.FILES, SAMPLES, "manifest.json", "README.md"}
     assert sorted(os.listdir(folder.parent)) == ["model"]
     with np.load(folder / "factors.npz", allow_pickle=False) as found:
         assert found["model.estimator_.components_"].shape == (2, 12)

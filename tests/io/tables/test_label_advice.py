@@ -91,18 +91,42 @@ def test_numbers_are_noticed_beside_labels_that_mean_nothing():
 
 
 @pytest.mark.parametrize(
-    ("labels", "first"),
+    ("labels", "first", "value"),
     [
-        (["4,5", "3,0", "2"], "4,5"),
-        (["5", "80 %", "7.5%"], "80 %"),
-        (["7/10", "10/10"], "7/10"),
-        (["$12", "$ 7.50"], "$12"),
-        (["1.200,50 €", "n/a", "7 €"], "1.200,50 €"),
+        (["4,5", "3,0", "2"], "4,5", "4.5"),
+        (["$12", "$ 7.50"], "$12", "12"),
+        (["1.200,50 €", "7 €"], "1.200,50 €", "1200.5"),
+        (["80 %", "7.5%"], "80 %", "80"),
     ],
 )
-def test_numbers_as_people_write_them(labels, first):
-    said = f"Labels like {first!r} are read as {len(set(labels) - {'n/a'})} classes; to predict"
+def test_numbers_as_people_write_them_are_numbers(labels, first, value):
+    said = f"The labels are numbers, so fit predicts numbers; {first!r} is read as {value};"
     assert said in " ".join(notes(counted(labels * 9)))
+
+
+def test_few_whole_numbers_with_a_unit_are_classes_unless_the_task_says_otherwise():
+    assert notes(counted(["7/10", "10/10"] * 9)) == [
+        "Labels like '7/10' are read as 2 classes; task='numbers' predicts numbers."
+    ]
+
+
+PRICES = [f"{i},{i % 7}0" for i in range(1, 40)]
+
+
+@pytest.mark.parametrize(
+    ("others", "examples"),
+    [
+        (["on request", "free"], "like '1,10', '2,20', '3,30', and others are not, like 'on"),
+        (["20.75 $"], "written in different ways, like '1,10', '20.75 $'"),
+    ],
+)
+def test_a_column_of_which_only_some_labels_are_numbers_is_refused(others, examples):
+    assert examples in refusal(counted([*PRICES, *others]))
+
+
+def test_classes_beside_a_few_numbers_are_classes():
+    assert refusal(counted(["1", "2", "3", "a", "b"] * 9)) is None
+    assert refusal(counted([*(f"{i}" for i in range(12)), *"abcdefghijklmn"] * 9)) is None
 
 
 def test_names_with_digits_are_not_numbers():

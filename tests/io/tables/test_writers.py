@@ -4,12 +4,16 @@ import csv
 import gzip
 import json
 import os
+from datetime import date
+from zipfile import ZipFile
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from cofactor.io.atomic import replacing
 from cofactor.io.json_text import to_json
-from cofactor.io.tables import InputError
+from cofactor.io.tables import InputError, open_source, parquet, spreadsheet_writer
 from cofactor.io.tables.writers import is_formula, make_writer, output_kind
 
 FORMULAS = [
@@ -87,10 +91,97 @@ def test_json_lines_refuse_a_column_that_is_there_twice(tmp_path):
 
 
 def test_the_name_says_the_format(tmp_path):
-    names = {"a.csv": "csv", "a.TSV.gz": "tsv", "a.jsonl": "jsonl"}
+    names = {"a.csv": "csv", "a.TSV.gz": "tsv", "a.jsonl": "jsonl", "a.pq": "parquet"}
+    names |= {"a.xlsx": "excel"}
     assert {name: output_kind(tmp_path / name) for name in names} == names
-    with pytest.raises(InputError, match=r"'\.xlsx', which is not written"):
-        output_kind(tmp_path / "a.xlsx")
+    for name in ("a.xls", "a.parquet.gz"):
+        with pytest.raises(InputError, match=r"\.(xls|gz)'?, which is not written"):
+            output_kind(tmp_path / name)
+
+
+# ---- Parquet and Excel
+
+CELLS = [
+    ["=1+1", 3, 2.5, None, date(2024, 5, 17), True],
+    ["@SUM(A1)", -4, float("nan"), "x", date(1999, 1, 1), False],
+    ["a\x07b <c> & _x0041_ é\n'", 2**60, 1e300, "", None, None],
+]
+NAMES = ["text", "whole", "number", "gap", "day", "yes"]
+
+
+def written(path, kind, rows=CELLS, names=NAMES, added=("labels",), like=None, further=("a",)):
+    with replacing(path) as file, make_writer(file, kind, [*names], added, like=like) as writer:
+        for row in rows:
+            writer.write(row, [tuple(further)] if added else ())
+    return path
+
+
+def read_back(path):
+    source = open_source(path)
+    return source.columns, [cells for _, cells in source.rows]
+
+
+def test_parquet_keeps_types_and_lists(tmp_path):
+    path = written(tmp_path / "a.parquet", "parquet", further=["b", "c"])
+    columns, rows = read_back(path)
+    assert columns == [*NAMES, "labels"]
+    for row, cells in zip(rows, CELLS, strict=True):
+        assert [str(cell) for cell in row] == [str(cell) for cell in [*cells, ["b", "c"]]]
+
+
+def test_parquet_keeps_the_types_of_its_source(tmp_path, monkeypatch):
+    table = pa.table({"n": pa.array([None, 7], pa.int16()), "t": pa.array(["a", "b"])})
+    pq.write_table(table, tmp_path / "in.parquet")
+    monkeypatch.setattr(parquet, "WRITTEN_ROWS", 1)
+    rows = [[None, "a"], [7, "b"]]
+    out = written(
+        tmp_path / "out.parquet", "parquet", rows, ["n", "t"], (), tmp_path / "in.parquet"
+    )
+    assert pq.read_schema(out).field("n").type == pa.int16()
+    assert read_back(out)[1] == rows
+
+
+def test_parquet_without_rows_and_with_mixed_cells(tmp_path, monkeypatch):
+    assert read_back(written(tmp_path / "a.parquet", "parquet", []))[1] == []
+    mixed = written(tmp_path / "b.parquet", "parquet", [["a"], [1]], ["x"], ())
+    assert read_back(mixed)[1] == [["a"], ["1"]]
+    monkeypatch.setattr(parquet, "WRITTEN_ROWS", 1)
+    with pytest.raises(InputError, match="'x' has cells of several types"):
+        written(tmp_path / "c.parquet", "parquet", [[1], ["a"]], ["x"], ())
+    assert not (tmp_path / "c.parquet").exists()
+
+
+def test_excel_holds_texts_numbers_and_days_but_no_formula(tmp_path):
+    path = written(tmp_path / "a.xlsx", "excel", further=["b", "c"])
+    columns, rows = read_back(path)
+    assert columns == [*NAMES, "labels"]
+    assert rows[0][:2] == ["=1+1", 3]
+    assert rows[0][4] == date(2024, 5, 17)
+    assert [row[-1] for row in rows] == ["b; c"] * 3
+    assert rows[2][0] == CELLS[2][0]
+    assert rows[2][1] == str(2**60)
+    with ZipFile(path) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+    assert "<f>" not in sheet
+    assert written(tmp_path / "b.xlsx", "excel", further=["b", "c"]).read_bytes() == (
+        path.read_bytes()
+    )
+
+
+def test_what_excel_cannot_hold_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match="40,000 characters, but Excel holds 32,767"):
+        written(tmp_path / "a.xlsx", "excel", [["a" * 40_000]], ["x"], ())
+    monkeypatch.setattr(spreadsheet_writer, "MAX_ROWS", 3)
+    with pytest.raises(InputError, match="no room for row 4"):
+        written(tmp_path / "a.xlsx", "excel", [["a"]] * 3, ["x"], ())
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "excel"])
+def test_several_labels_are_joined_by_one_separator(tmp_path, kind):
+    rows = [[["a", "b"]], [["c"]], [["d;e", "f"]], [[1, 2]]]
+    path = written(tmp_path / f"a.{'csv' if kind == 'csv' else 'xlsx'}", kind, rows, ["x"], ())
+    assert [row[0] for row in read_back(path)[1]] == ["a; b", "c", '["d;e", "f"]', "[1, 2]"]
 
 
 def test_json_has_no_nan_and_is_ascii():

@@ -150,13 +150,13 @@ def test_html_of_an_explanation(model):
     assert shown.startswith(f"<p>{found.prediction} (")
     assert "<script" not in shown
     assert "<b>" not in shown
-    spans = dict(re.findall(r'title="([^"]*)">(\w+)</span>', shown))
-    assert sorted(spans.values()) == sorted(found.words)
-    parts = dict(zip(found.words, found.contrast.words, strict=True))
-    for title, word in spans.items():
-        assert float(title) == pytest.approx(parts[word], rel=1e-2)
-        colour = "31, 119, 220" if parts[word] >= 0 else "230, 110, 20"
-        assert re.search(rf"rgba\({colour}, [0-9.]+\)[^>]*>{word}<", shown)
+    words = dict(zip(found.words, found.contrast.words, strict=True))
+    assert [text for text, level in found.coloured_text if level] == ["moon", "rocket", "puck"]
+    for text, level in found.coloured_text:
+        if level:
+            colour = "31, 119, 220" if words[text] >= 0 else "230, 110, 20"
+            assert re.search(rf"rgba\({colour}, [0-9.]+\)[^>]*>{text}<", shown)
+    assert "".join(text for text, _ in found.coloured_text) == found.text
     assert found.table._repr_html_() in shown
     assert "not known: " in shown
 

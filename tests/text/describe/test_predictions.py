@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
 from cofactor import TopicModel
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.text.describe.predictions import document_scores, topic_links
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -73,3 +74,23 @@ def test_explanations_add_up_to_the_scores():
     X = model.vectorizer_.transform(["rocket to the puck"])
     assert_allclose(found.scores, model.estimator_.scores(X)[0], rtol=1e-9)
     assert np.isfinite(total).all()
+
+
+def test_texts_of_a_class_without_labels_are_unlike_the_labelled_ones():
+    random = np.random.default_rng(0)
+    words = [[f"w{c}x{j}" for j in range(30)] for c in range(3)]
+    common = [f"common{j}" for j in range(40)]
+    y = np.arange(300) % 3
+    texts = [" ".join([*random.choice(words[c], 12), *random.choice(common, 6)]) for c in y]
+    labels = [str(c) if c < 2 and i < 90 else "" for i, c in enumerate(y)]
+    model = TopicModel(3, random_state=0).fit(texts[:240], labels[:240])
+    new, truth = texts[240:], y[240:]
+    unlike = np.array(model.documents(new).column("unlike"))
+    assert np.median(unlike[truth == 2]) > 0.9 > np.median(unlike[truth < 2])
+    rows = model.annotate([*new, "???"], abstain=0.01)
+    for row, far in zip(rows, unlike >= UNLIKE_LEVEL, strict=False):
+        assert (row["prediction"] is None) == far
+        assert row["reason"] == ("unlike the labelled texts" if far else None)
+    assert rows[-1]["unlike"] is None
+    of_fit = model.documents().column("unlike")
+    assert np.allclose(of_fit, model.documents(texts[:240]).column("unlike"))

@@ -217,3 +217,14 @@ def test_bad_input_is_refused(model, documents, y, options, message):
     with pytest.raises(ValueError, match=message):
         model.update(documents, y, **options)
     assert before == {name: id(value) for name, value in vars(model).items()}
+
+
+def test_updated_models_know_labelled_texts_of_old_and_new_classes(model, wider):
+    assert np.isfinite(model.estimator_.unlike(model.vectorizer_.transform(TEXTS))).all()
+    _, after = wider
+    kept = after.estimator_.pooled_head.familiar
+    names = np.array(after.target_names_)[kept.classes]
+    assert set(names) == {"sport", "space", "baking"}
+    said = after.documents([*BAKING, *SPORT])
+    assert said.column("prediction") == ["baking"] * 4 + ["sport"] * 4
+    assert max(said.column("unlike")) < 0.99

@@ -1,5 +1,7 @@
 """Documents to label: what is said about each, for every kind of model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -10,8 +12,10 @@ from cofactor import TopicModel
 from cofactor.text.labelling.suggestions import (
     CLOSE,
     FIRST,
+    LIKENESS_POWER,
     MIN_DUPLICATE,
     RANDOM,
+    TYPICAL,
     Candidates,
     choose_rows,
 )
@@ -76,7 +80,7 @@ def test_refusals(model):
 N, R = 60, 8
 
 
-def made(margins=True, seed=0):
+def made(margins=True, seed=0, n_labels=100):
     """Rows of which every third is almost a copy of the one before; topics 0 to 2 have labels."""
     random = np.random.default_rng(seed)
     X = random.random((N, 30)) * (random.random((N, 30)) < 0.3)
@@ -88,7 +92,7 @@ def made(margins=True, seed=0):
     rows = sp.csr_array(normalize(X))
     covered = np.arange(R) < 3
     best = (random.random(N), random.integers(3, size=N)) if margins else (None, None)
-    return Candidates(rows, shares, *best, labelled, covered)
+    return Candidates(rows, shares, *best, labelled, covered, n_labels=n_labels)
 
 
 def choose(candidates, n, strategy="mixed", seed=0):
@@ -98,6 +102,41 @@ def choose(candidates, n, strategy="mixed", seed=0):
 def test_a_mixture_has_its_parts():
     reasons = [reason for _, reason in choose(made(), 10)]
     assert reasons == [FIRST] * 5 + [CLOSE] * 3 + [RANDOM] * 2
+    reasons = [reason for _, reason in choose(made(n_labels=9), 20)]  # R = 8 topics
+    assert reasons == [FIRST] * 5 + [TYPICAL] * 2 + [CLOSE] * 9 + [RANDOM] * 4
+
+
+@pytest.mark.parametrize("with_side", [False, True])
+def test_typical_rows_stand_for_the_most_others(with_side):
+    """A greedy choice: each row adds most likeness to what the others leave uncovered."""
+    candidates = replace(made(), covered=np.ones(R, dtype=bool), n_labels=0)
+    views = [np.sqrt(candidates.shares)]
+    if with_side:
+        views.append(np.random.default_rng(3).normal(size=(N, 5)))
+        candidates = replace(candidates, side=views[1])
+    chosen = [row for row, reason in choose(candidates, 15) if reason == TYPICAL]
+    assert len(chosen) == 12
+    cosines = [normalize(view) @ normalize(view).T for view in views]
+    likeness = np.clip(np.mean(cosines, axis=0), 0, 1) ** LIKENESS_POWER
+    full = np.flatnonzero(candidates.rows.sum(axis=1) > 0)
+    X = candidates.rows.toarray()
+    known = np.flatnonzero(candidates.labelled).tolist()
+    covering = [*known]
+    for row in chosen:
+        free = [i for i in full if not few_words(candidates)[i] and i not in covering]
+        while True:
+            gains = {i: _covered(likeness, full, [*covering, i]) for i in free}
+            best = max(free, key=lambda i: (round(gains[i], 9), -i))
+            covering.append(best)
+            free.remove(best)
+            if (X[known] @ X[best]).max() < MIN_DUPLICATE:
+                break
+        assert row == best
+        known.append(row)
+
+
+def _covered(likeness, rows, chosen):
+    return likeness[np.ix_(rows, chosen)].max(axis=1).sum()
 
 
 @pytest.mark.parametrize("strategy", ["mixed", "close", "topics", "random"])
@@ -171,8 +210,8 @@ def test_firsts_are_central_rows_of_topics_without_labels():
 
 
 def test_without_classes_topics_come_first():
-    chosen = choose(made(margins=False), 12)
-    assert [reason for _, reason in chosen] == [FIRST] * 5 + [RANDOM] * 7
+    chosen = choose(made(margins=False, n_labels=9), 12)
+    assert [reason for _, reason in chosen] == [FIRST] * 5 + [TYPICAL] * 2 + [RANDOM] * 5
 
 
 def test_only_random_checks_depend_on_the_seed():

@@ -7,11 +7,11 @@ from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer
 from cofactor.text.vectorizer.analyzer import (
     MAX_WORD_LENGTH,
-    Stems,
     find_tokens,
     find_words,
     make_analyzer,
 )
+from cofactor.text.vectorizer.stems import Stems
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_analyzer_gives_the_names_of_columns():
 
 def test_letters_are_settled_by_the_language():
     german = ["Das ist nicht der Weg, den wir gehen.", "Wo ist das Haus und wer ist auch da?"]
-    assert WordVectorizer().fit(german).stem_ == 6
+    assert WordVectorizer().fit(german).stem_ == "language"
     assert WordVectorizer(stem=None).fit(german).stem_ is None
     assert WordVectorizer(vocabulary=["weg", "haus"]).fit(german).stem_ is None
     assert WordVectorizer().fit(["This is not the way that we go", "what is it?"]).stem_ is None
@@ -141,17 +141,17 @@ def test_letters_are_settled_by_the_language():
 
 
 def test_equally_frequent_forms_have_the_shortest_name():
-    stems = Stems(4)
+    stems = Stems.of(4, (), ())
     list(stems.read(["moonlight", "moons", "moonbeam", "moonbeam", "moons"]))
     assert stems.names(["moon", "sun"]) == ["moons", "sun"]
 
 
 def test_arabic_articles_do_not_count():
-    stems = Stems(6)
+    stems = Stems.of(6, (), ())
     for word in ("حرب", "الحرب", "والحرب", "بالحرب", "للحرب"):
-        assert stems[word] == "حرب"
-    assert stems["ولد"] == "ولد"  # "boy" begins with the letter of "and"
-    assert stems["المدرسة الجديدة"] == "مدرسة جديدة"
+        assert stems.stem(word) == "حرب"
+    assert stems.stem("ولد") == "ولد"  # "boy" begins with the letter of "and"
+    assert stems.stem("المدرسة الجديدة") == "مدرسة جديدة"
 
 
 def test_seeds_find_forms_and_pairs_of_letters():
@@ -167,11 +167,12 @@ def test_seeds_find_forms_and_pairs_of_letters():
 def test_forms_are_explained_and_saved(tmp_path):
     model = TopicModel(2, vectorizer=WordVectorizer(stem=6), random_state=0)
     model.fit(TEXTS, ["p", "p", "p", "r", "r", "r"])
-    assert model.explain("Regierungsbildung").words == ["regierung"]
+    told = model.explain("Regierungsbildung")
+    assert (told.words, told.names) == (["regierungsbildung"], ["regierung"])
     model.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
     new = ["Regierungsbildung", "Raketenstarts"]
     np.testing.assert_array_equal(again.transform(new), model.transform(new))
     assert again.predict(new).tolist() == ["p", "r"]
-    for name in ("languages_", "stop_words_", "stem_"):
+    for name in ("languages_", "stop_words_", "stem_", "stems_"):
         assert getattr(again.vectorizer_, name) == getattr(model.vectorizer_, name)

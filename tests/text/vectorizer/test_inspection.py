@@ -7,7 +7,6 @@ from cofactor.text.vectorizer.cleaning import UNCLOSED
 from cofactor.text.vectorizer.inspection import (
     EvenSample,
     Inspection,
-    Passages,
     RowCount,
     garbled_word,
     show_change,
@@ -49,18 +48,9 @@ def test_passages_that_many_texts_share():
         for i in range(100)
     ]
     texts[::2] = ["Something else entirely, without a footer."[: 20 + i] for i in range(50)]
-    assert inspect(texts).passages.common() == [(footer.replace("123", "1"), 0.5)]
-    assert inspect([footer] * 4).passages.common() == []  # too few texts
-
-
-def test_passages_are_counted_after_learning(monkeypatch):
-    monkeypatch.setattr(inspection, "MAX_LEARNED", 10)
-    passages = Passages()
-    for i in range(100):
-        late = "A sentence that comes late. " if i > 50 else ""
-        passages.add(f"A sentence of all texts. {late}Number words {chr(97 + i % 26) * 9} differ.")
-    assert passages.common() == [("A sentence of all texts.", 1.0)]
-    assert len(passages.counts) == 1
+    (found,) = inspect(texts).repeated()
+    assert (found.text, found.texts, found.share) == (footer.replace("123", "1"), 50, 0.5)
+    assert inspect([footer] * 4).repeated() == []  # too few texts
 
 
 def test_a_sample_of_a_stream_is_spread_evenly(monkeypatch):

@@ -1,6 +1,7 @@
 """Languages are noticed by their grammatical words, and read as they should be."""
 # ruff: noqa: E501
 
+import numpy as np
 import pytest
 
 from cofactor import TopicModel
@@ -113,7 +114,7 @@ def test_languages_by_name():
     assert (none.stop_words_, none.stem_) == ({}, None)
     assert {"der", "und", "the"} <= set(none.words_)
     assert WordVectorizer(stop_words="german", language=None).fit(text).words_[0] == "and"
-    assert WordVectorizer(stop_words=None, language="german").fit(text).stem_ == 6
+    assert WordVectorizer(stop_words=None, language="german").fit(text).stem_ == "language"
     with pytest.raises(ValueError, match="language='klingon' is not known; give 'auto', None, or"):
         WordVectorizer(language="klingon").fit(text)
     with pytest.raises(ValueError, match="stop_words='klingon' is not a language"):
@@ -154,3 +155,25 @@ def test_scripts_without_spaces_give_topics(name):
     assert model.vectorizer_.languages_ == [name]
     assert model.predict([subjects[0][:6], subjects[1][-8:]]).tolist() == labels
     assert min(len(topic.words) for topic in model.topics(5)) == 5
+
+
+def test_korean_endings_are_grammatical():
+    texts = [
+        "날씨가 정말 좋습니다",
+        "내일 비가 온다고 합니다",
+        "주문한 상품이 도착했습니다",
+        "감사합니다",
+    ]
+    words = set(WordVectorizer(language="korean").fit(texts).words_)
+    assert {"날씨", "상품"} <= words
+    assert not words & {"습니", "니다", "합니"}
+
+
+def test_turkish_capitals_have_the_small_letter_of_turkish():
+    vectorizer = WordVectorizer(language="turkish", stem=None).fit(["İstanbul güzel", "istanbul"])
+    assert vectorizer.words_.tolist() == ["güzel", "istanbul"]
+    older = WordVectorizer(language=None, stem=None).fit(["istanbul güzel"])
+    older.words_ = np.array(
+        ["güzel", "i\u0307stanbul"], dtype=object
+    )  # as earlier versions wrote it
+    assert older.transform(["İSTANBUL"]).nnz == 1

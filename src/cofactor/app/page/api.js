@@ -2,16 +2,35 @@
 
 import { toast } from "./dom.js";
 
-function tabName() {
-  let name = sessionStorage.getItem("tab");
-  if (!name) {
-    name = Array.from(crypto.getRandomValues(new Uint8Array(8)), (n) => n.toString(16).padStart(2, "0")).join("");
-    sessionStorage.setItem("tab", name);
+// The address that was opened ends in the token. It moves to a place that only this page can read.
+function tokenOf(hash) {
+  if (/^#[\w-]{40,}$/.test(hash)) {
+    sessionStorage.setItem("token", hash.slice(1));
+    history.replaceState(null, "", location.pathname);
   }
-  return name;
+  return sessionStorage.getItem("token") ?? "";
 }
 
-export const tab = tabName();
+function newName() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(8)), (n) => n.toString(16).padStart(2, "0")).join("");
+}
+
+// A duplicated tab has a copy of the name; the lock tells who had it first.
+async function tabName() {
+  const name = sessionStorage.getItem("tab") || newName();
+  const free = !navigator.locks || await new Promise((answer) => {
+    navigator.locks.request(`tab ${name}`, { ifAvailable: true }, (lock) => {
+      answer(lock !== null);
+      return lock && new Promise(() => {}); // held until the tab is closed
+    });
+  });
+  const own = free ? name : newName();
+  sessionStorage.setItem("tab", own);
+  return own;
+}
+
+const token = tokenOf(location.hash);
+export const tab = await tabName();
 export let state = null;
 const listeners = new Set();
 
@@ -21,29 +40,45 @@ export function listen(listener) {
 
 // Answers may overtake each other. The number of decisions only grows, so it shows which is older.
 export function setState(next) {
-  if (state && next && next.decisions < state.decisions) return;
+  if (state && next && next.decisions < state.decisions && next.model === state.model) return;
   const before = state;
   state = next;
   for (const listener of listeners) listener(next, before);
 }
 
-async function answered(response) {
-  const body = await response.json().catch(() => ({ error: response.statusText }));
-  if (!response.ok) throw new Error(body.error || `The server answered ${response.status}.`);
-  return body;
+async function checked(response) {
+  if (response.ok) return response;
+  const text = await response.text();
+  let message = text || `The server answered ${response.status}.`;
+  try {
+    message = JSON.parse(text).error;
+  } catch { /* the guard answers in plain text */ }
+  throw Object.assign(new Error(message), { status: response.status });
 }
 
 export async function read(name, query = {}) {
   const text = new URLSearchParams(query).toString();
-  return answered(await fetch(`/api/${name}${text ? `?${text}` : ""}`, { credentials: "same-origin" }));
+  const asked = fetch(`/api/${name}${text ? `?${text}` : ""}`, { credentials: "same-origin", headers: { "x-cofactor": token } });
+  return (await checked(await asked)).json();
 }
 
 export async function change(name, content = {}) {
-  return answered(await fetch(`/api/${name}`, {
+  const asked = fetch(`/api/${name}`, {
     method: "POST", credentials: "same-origin",
-    headers: { "content-type": "application/json", "x-cofactor": "1" },
+    headers: { "content-type": "application/json", "x-cofactor": token },
     body: JSON.stringify(content),
-  }));
+  });
+  return (await checked(await asked)).json();
+}
+
+// A link could not send the token.
+export async function download(name) {
+  const response = await checked(await fetch(`/api/${name}`, { credentials: "same-origin", headers: { "x-cofactor": token } }));
+  const link = document.createElement("a");
+  link.download = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? name;
+  link.href = URL.createObjectURL(await response.blob());
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 // Runs something that may fail, and shows the user why.
@@ -60,7 +95,8 @@ export async function poll() {
   try {
     setState(await read("state"));
   } catch (error) {
-    setState(state ? { ...state, lost: error.message } : null);
+    const said = error.status ? error.message : "The server does not respond. Your decisions so far are saved.";
+    for (const listener of listeners) listener(state, state, said);
   }
   setTimeout(poll, state && state.busy ? 400 : 1500);
 }

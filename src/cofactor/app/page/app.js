@@ -1,16 +1,20 @@
-// The frame: screens, status, errors.
+// The frame: screens, status, what to do next, errors.
 
-import { listen, poll } from "./api.js";
+import { listen, poll, state } from "./api.js";
 import { fill, make, percent, plural, reach } from "./dom.js";
 import { setKeys, showKeys } from "./keys.js";
+import { nextStep } from "./next.js";
+import { noticesOf } from "./notices.js";
+import * as classes from "./classes.js";
 import * as documents from "./documents.js";
 import * as label from "./label.js";
 import * as progress from "./progress.js";
 import * as save from "./save.js";
 import * as topics from "./topics.js";
 
-const SCREENS = [label, topics, documents, progress, save];
+const SCREENS = [label, classes, topics, documents, progress, save];
 const place = document.getElementById("screen");
+const find = (id) => document.getElementById(id);
 let shown = null;
 
 function screenOf(hash) {
@@ -22,36 +26,39 @@ function show() {
   if (shown && shown.leave) shown.leave();
   shown = next;
   document.title = `${next.title} – cofactor`;
-  fill(document.getElementById("screens"), SCREENS.map((screen) => make("a", {
+  fill(find("screens"), SCREENS.map((screen) => make("a", {
     href: `#${screen.name}`, "aria-current": screen === next ? "page" : null,
   }, screen.title)));
   setKeys([...(next.keys ?? []), { key: "?", does: "show all shortcuts", run: showKeys }]);
+  find("next").textContent = nextStep(next.name, state);
   next.show(place);
 }
 
-function troubleOf(now) {
-  if (now.lost) return `The server does not respond: ${now.lost} Your decisions so far are saved.`;
+function troubleOf(now, unreachable) {
+  if (unreachable) return unreachable;
   if (now.overtaken) return "Another run of the app has edited the topics of this model. Your decisions are still saved, but the model is not. Stop this run and start the command again.";
   return now.trouble ? `The last fit failed, so the previous model stays in use: ${now.trouble}` : "";
 }
 
-function showStatus(now) {
-  const status = document.getElementById("status");
-  const trouble = document.getElementById("trouble");
+const sourceOf = ({ n, source }) => (source === "random checks" ? plural(n, "random check") : plural(n, "label"));
+
+function showStatus(now, before, unreachable) {
+  const said = now || unreachable ? troubleOf(now, unreachable) : "";
+  find("trouble").hidden = !said;
+  find("trouble").textContent = said;
   if (now === null) return;
-  const parts = [plural(now.counts.reviewed + now.counts.table, "label"), `${plural(now.counts.documents, "text")}`];
-  if (now.expected) parts.push(`${now.expected.measure} ${percent(now.expected.value)} (${reach(now.expected)})`);
+  const parts = [plural(now.counts.reviewed + now.counts.table, "label"), plural(now.counts.documents, "text")];
+  if (now.accuracy) parts.push(`${now.accuracy.measure} ${percent(now.accuracy.value)} (${reach(now.accuracy)}, ${sourceOf(now.accuracy)})`);
   if (now.busy) parts.push("fitting …");
   if (now.unreadable) parts.push(`${plural(now.unreadable, "line")} of the log cannot be read`);
-  fill(status, parts.join(" · "));
-  const said = troubleOf(now);
-  trouble.hidden = !said;
-  trouble.textContent = said;
+  find("status").textContent = parts.join(" · ");
+  if (shown) find("next").textContent = nextStep(shown.name, now);
+  noticesOf(now, before);
 }
 
 listen(showStatus);
 listen((now, before) => { if (shown && now && shown.update) shown.update(now, before); });
 window.addEventListener("hashchange", show);
-document.getElementById("keys-button").addEventListener("click", showKeys);
+find("keys-button").addEventListener("click", showKeys);
 show();
 await poll();

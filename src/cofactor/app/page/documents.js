@@ -1,11 +1,12 @@
 // The Documents screen: search, filter, sort, read, label a selection at once.
 
 import { attempt, change, read, setState, state, tab } from "./api.js";
-import { fill, make, percent, plural, refill, toast } from "./dom.js";
+import { fill, make, own, percent, plural, refill, toast } from "./dom.js";
 
 export const name = "documents";
 export const title = "Documents";
-export const keys = [{ key: "/", does: "search the texts", run: () => parts?.query.focus() }];
+export const keys = [{ key: "/", does: "search the texts", run: () => parts?.query.focus() },
+  { key: "Backspace", shown: "⌫", does: "undo", run: undo }];
 
 const asked = { query: "", topic: -1, label: "", state: "", below: 0, since: "", until: "", sort: "row", page: 0 };
 const STATES = { "": "all texts", labelled: "labelled", open: "not labelled", flagged: "flagged", skipped: "skipped", different: "label differs from prediction" };
@@ -24,6 +25,7 @@ export function show(place) {
     since: day("since"), until: day("until"),
     sort: choice("Order", (value) => ask("sort", value)),
     count: make("p", { class: "muted", role: "status" }),
+    all: make("input", { type: "checkbox", "aria-label": "Select all rows on this page", onchange: () => selectAll(parts.all.checked) }),
     body: make("tbody"), pager: make("div", { class: "controls pager" }), bulk: make("div", { class: "controls bulk" }),
   };
   parts.query.addEventListener("keydown", (event) => { if (event.key === "Escape") parts.query.blur(); });
@@ -33,10 +35,16 @@ export function show(place) {
     parts.filters,
     make("div", { class: "head" }, parts.count, parts.bulk),
     make("div", { class: "scroll" }, make("table", { class: "documents" },
-      make("thead", {}, make("tr", {}, columns.map((text) => make("th", { scope: "col" }, text || make("span", { class: "hidden-text" }, "Select"))))), parts.body)),
+      make("thead", {}, make("tr", {}, columns.map((text) => make("th", { scope: "col" }, text || parts.all)))), parts.body)),
     parts.pager);
   choices();
   load();
+}
+
+// Shows the labelled texts of a class, to give some of them another class.
+export function showClass(one) {
+  Object.assign(asked, { query: "", topic: -1, label: one, state: "labelled", below: 0, since: "", until: "", page: 0 });
+  location.hash = "#documents";
 }
 
 export function leave() {
@@ -67,8 +75,15 @@ async function choices() {
   fill(parts.state, Object.entries(STATES).map(([value, text]) => option(value, text, asked.state)));
   fill(parts.below, option(0, "any confidence", asked.below), [50, 70, 90, 99].map((most) => option(most, `below ${most} %`, asked.below)));
   fill(parts.sort, option("row", "in row order", asked.sort), option("confidence", "least confident first", asked.sort), state.dated ? option("date", "by date", asked.sort) : null);
-  fill(parts.bulk, make("select", { "aria-label": "Label the selected texts", onchange: (event) => labelSelected(event.target.value) },
-    make("option", { value: "" }, "Label the selected texts …"), classes.map((one, place) => make("option", { value: place }, one))));
+  const field = parts.bulk.querySelector("input") ?? make("input", { class: "search", list: "bulk-classes", placeholder: "Label the selected texts …", "aria-label": "Class for the selected texts", maxlength: "200" });
+  fill(parts.bulk, make("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); labelSelected(field); } }, field, make("button", {}, "Label")),
+    make("datalist", { id: "bulk-classes" }, classes.map((one) => make("option", { value: one }))));
+}
+
+function selectAll(on) {
+  for (const box of parts.body.querySelectorAll("input[type=checkbox]")) {
+    if (box.checked !== on) box.click();
+  }
 }
 
 function ask(key, value) {
@@ -87,6 +102,7 @@ async function load() {
   const answer = await attempt(() => read("documents", asked));
   if (!answer || !parts) return;
   parts.count.textContent = plural(answer.found, "text");
+  parts.all.checked = false;
   refill(parts.body, answer.rows.map(row));
   const pages = Math.max(1, Math.ceil(answer.found / answer.per_page));
   fill(parts.pager, make("button", { type: "button", disabled: asked.page <= 0, onclick: () => ask("page", asked.page - 1) }, "Back"),
@@ -99,10 +115,10 @@ function row(one) {
   box.checked = selected.has(one.document);
   const element = make("tr", {}, make("td", {}, box), make("td", { class: "number" }, one.name, one.flagged ? " ⚑" : ""),
     state?.dated ? make("td", { class: "number" }, one.date ?? "") : null,
-    make("td", { class: "broad" }, make("button", { type: "button", class: "opener", "data-key": `open ${one.document}`, "aria-expanded": "false", onclick: (event) => whole(element, one.document, event.currentTarget) }, make("span", { class: "clamp" }, one.excerpt))),
-    make("td", {}, one.labels === null ? "" : make("span", { class: one.source === "table" ? "chip given" : "chip" }, one.labels.length ? one.labels.join(", ") : "none")),
-    make("td", {}, one.prediction.join(", "), one.prediction.length && one.confidence !== null ? make("span", { class: "muted" }, ` ${percent(one.confidence)}`) : ""),
-    make("td", { class: "muted" }, one.topic >= 0 ? one.topic_name : ""));
+    make("td", { class: "broad" }, make("button", { type: "button", class: "opener", "data-key": `open ${one.document}`, "aria-expanded": "false", onclick: (event) => whole(element, one.document, event.currentTarget) }, make("span", { class: "clamp" }, own(one.excerpt)))),
+    make("td", {}, one.labels === null ? "" : make("span", { class: one.source === "table" ? "chip given" : "chip" }, own(one.labels.length ? one.labels.join(", ") : "none"))),
+    make("td", {}, own(one.prediction.join(", ")), one.prediction.length && one.confidence !== null ? make("span", { class: "muted" }, ` ${percent(one.confidence)}`) : ""),
+    make("td", { class: "muted" }, own(one.topic >= 0 ? one.topic_name : "")));
   return element;
 }
 
@@ -115,23 +131,29 @@ async function whole(element, place, button) {
   const found = await attempt(() => read("document", { place }));
   if (!found || !parts) return;
   button.setAttribute("aria-expanded", "true");
-  element.after(make("tr", { class: "whole" }, make("td", { colspan: "7" }, make("div", { class: "text" }, found.segments.map(([text, level]) => (level
+  element.after(make("tr", { class: "whole" }, make("td", { colspan: "7" }, make("div", { class: "text", dir: "auto" }, found.segments.map(([text, level]) => (level
     ? make("mark", { class: level > 0 ? `for${level}` : `against${-level}` }, text) : text))))));
 }
 
-async function labelSelected(place) {
-  if (place === "") return;
-  const one = Object.keys(state.counts.classes)[Number(place)];
+async function labelSelected(field) {
+  const wanted = field.value.trim();
+  if (!wanted) return;
   if (!selected.size) {
     toast("Select texts first.");
-    choices();
     return;
   }
   const number = selected.size;
-  const done = await attempt(() => change("label-many", { tab, documents: [...selected], labels: [one] }));
+  const done = await attempt(() => change("label-many", { tab, documents: [...selected], labels: [wanted], create: true }));
+  if (!done) return;
   selected = new Set();
-  if (done) {
-    setState(done);
-    toast(`${plural(number, "text")} labelled ${one}.`);
-  }
+  field.value = "";
+  setState(done);
+  toast(`${plural(number, "text")} labelled ${wanted}. One undo takes this back.`);
+}
+
+async function undo() {
+  const done = await attempt(() => change("undo", { tab }));
+  if (!done) return;
+  setState(done);
+  toast(done.undone ? `Undone: ${done.undone}${done.documents > 1 ? ` of ${done.documents} texts` : ""}.` : "You decided nothing in this tab.");
 }

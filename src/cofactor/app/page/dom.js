@@ -56,7 +56,10 @@ export function percent(share) {
 
 export const reach = ({ low, high }) => `${percent(low)} to ${percent(high)}`;
 
-export const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+export const plural = (n, noun, many = `${noun}s`) => `${n.toLocaleString("en")} ${n === 1 ? noun : many}`;
+
+// A text of the user, which may run from right to left.
+export const own = (text, attributes = {}) => make("bdi", { dir: "auto", ...attributes }, text);
 
 let hiding = 0;
 

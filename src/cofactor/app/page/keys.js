@@ -18,9 +18,10 @@ export function showKeys() {
   const listed = new Map();
   for (const one of current) if (one.does) listed.set(one.does, [...(listed.get(one.does) ?? []), one.shown ?? one.key]);
   const rows = [...listed].map(([does, keys]) => make("tr", {}, make("td", {}, keys.map((key) => make("kbd", {}, key))), make("td", {}, does)));
-  fill(dialog, make("h2", { id: "keys-title" }, "Keyboard shortcuts"), make("table", {}, make("tbody", {}, rows)),
+  fill(dialog, make("h2", { id: "keys-title", tabindex: "-1", autofocus: true }, "Keyboard shortcuts"), make("table", {}, make("tbody", {}, rows)),
     make("form", { method: "dialog" }, make("button", {}, "Close")));
   dialog.showModal();
+  dialog.scrollTop = 0;
 }
 
 // Digits are recognised by their position on the keyboard, because some layouts need shift for them.
@@ -30,9 +31,14 @@ function keyOf(event) {
     ?? current.find((one) => (digit === null ? !one.shift && one.key === event.key : Boolean(one.shift) === event.shiftKey && one.key === digit));
 }
 
+// A click with the mouse leaves no focus behind: the next key is a shortcut, not a second click.
+document.addEventListener("click", (event) => {
+  if (event.detail) event.target.closest?.("button, a")?.blur();
+});
+
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (dialog.open || inField(event.target)) return;
+  if (document.querySelector("dialog[open]") || inField(event.target)) return;
   if (event.target.closest?.("button, a, summary") && (event.key === " " || event.key === "Enter")) return;
   const found = keyOf(event);
   if (!found) return;

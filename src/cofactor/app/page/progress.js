@@ -1,7 +1,7 @@
-// The Progress screen: accuracy on random checks, calibration, labels of each class.
+// The Progress screen: the accuracy, classes that are confused, calibration, labels of each class.
 
 import { attempt, change, read } from "./api.js";
-import { bar, draw, fill, make, percent, plural, reach } from "./dom.js";
+import { bar, fill, make, own, percent, plural, reach } from "./dom.js";
 
 export const name = "progress";
 export const title = "Progress";
@@ -24,18 +24,46 @@ export function update(now, before) {
 async function load() {
   const found = await attempt(() => read("progress"));
   if (!found || !parts) return;
-  const last = found.accuracy.at(-1);
+  const sure = found.accuracy;
   fill(parts.place, make("h2", {}, "Progress"),
     make("div", { class: "figures" },
-      figure("Accuracy on random checks", last ? percent(last.accuracy) : "–", last ? `${reach(last)}, ${plural(last.checks, "check")}` : "no random check has been labelled yet"),
-      figure("Expected from held-out labels", found.expected ? percent(found.expected.value) : "–", found.expected ? `${found.expected.measure}, ${reach(found.expected)}` : "needs some labels of each class"),
-      figure("Reviewed texts", found.reviewed.toLocaleString("en"), `${plural(found.table, "label")} in the table, ${found.skipped} skipped, ${found.flagged} flagged`)),
-    make("p", { class: "note" }, "One text in five is drawn at random. It is compared with what the model predicted before it knew the label, so these numbers are fair; close calls do not count."),
+      figure(sure ? `Expected ${sure.measure}` : "Expected accuracy", sure ? percent(sure.value) : "–",
+        sure ? `${reach(sure)}, ${sure.source === "random checks" ? plural(sure.n, "random check") : `from ${plural(sure.n, "label")} that nobody chose`}`
+          : `after ${found.needed} random checks; ${found.checks} so far`),
+      figure("Reviewed texts", found.reviewed.toLocaleString("en"), `${plural(found.table, "label")} in the table, ${found.skipped} skipped, ${found.flagged} flagged`),
+      figure("Classes", Object.keys(found.classes).length, `${Object.values(found.classes).filter((n) => !n).length} without labels`)),
+    make("p", { class: "note" }, "One text in five is drawn at random, and its suggestion is hidden. Models that were fitted without its label predict it: this is how often the current model is right. Texts of none of the classes count as wrong; texts that the queue or you chose do not count."),
     found.moved ? make("p", { class: found.moved.stop ? "advice good" : "advice" }, advice(found.moved)) : null,
-    found.accuracy.length > 1 ? [make("h3", {}, "Accuracy by number of labels"), curve(found.accuracy)] : null,
+    found.by_class.length ? [make("h3", {}, "Random checks by class"), byClass(found.by_class)] : null,
+    found.confused.length ? [make("h3", {}, "What is confused"), confused(found.confused)] : null,
+    found.agreement ? [make("h3", {}, "Agreement of people"), agreement(found.agreement)] : null,
     make("h3", {}, "Labels of each class"), classes(found.classes),
     make("h3", {}, "Other methods on the same labels"), rivals(),
     found.calibration.length ? [make("h3", {}, "Calibration"), calibration(found.calibration)] : null);
+}
+
+function table(heads, rows) {
+  return make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, heads.map((text) => make("th", { scope: "col" }, text)))), make("tbody", {}, rows)));
+}
+
+const share = (value) => make("td", { class: "number" }, value === null ? "–" : percent(value));
+
+function byClass(rows) {
+  return table(["Class", "Checks", "Recall", "Predicted", "Precision"], rows.map((row) => make("tr", {}, make("th", { scope: "row" }, own(row.class)),
+    make("td", { class: "number" }, row.checks), share(row.recall), make("td", { class: "number" }, row.predicted), share(row.precision))));
+}
+
+const coefficient = (value) => (value === null ? "–" : value.toFixed(2));
+
+function agreement({ texts, alpha, open, pairs }) {
+  return [make("p", {}, `${plural(texts, "text")} ${texts === 1 ? "has" : "have"} labels by several people. Krippendorff’s α: ${coefficient(alpha)}. `,
+    open ? `${plural(open, "text")} with different labels wait for a decision: choose them above the text under Label.` : "No disagreement is open."),
+  table(["People", "Texts", "Same label", "Cohen’s κ"], pairs.map((row) => make("tr", {}, make("td", {}, own(row.one || "no name"), " and ", own(row.other || "no name")),
+    make("td", { class: "number" }, row.texts), share(row.same), make("td", { class: "number" }, coefficient(row.kappa)))))];
+}
+
+function confused(rows) {
+  return table(["Label", "Predicted as", "Checks"], rows.map((row) => make("tr", {}, make("td", {}, own(row.truth || "none of these")), make("td", {}, own(row.predicted || "none")), make("td", { class: "number" }, row.checks))));
 }
 
 function advice({ labels, share, stop }) {
@@ -67,31 +95,11 @@ function figure(text, value, detail) {
 function classes(counts) {
   const most = Math.max(1, ...Object.values(counts));
   return make("table", { class: "bars" }, make("tbody", {}, Object.entries(counts).map(([one, count]) => make("tr", {},
-    make("th", { scope: "row" }, one), make("td", { class: "wide" }, bar(count / most, `${one}: ${count}`)), make("td", { class: "number" }, count)))));
+    make("th", { scope: "row" }, own(one)), make("td", { class: "wide" }, bar(count / most, `${one}: ${count}`)), make("td", { class: "number" }, count)))));
 }
 
 function calibration(rows) {
   return make("table", { class: "bars" }, make("thead", {}, make("tr", {}, ["Confidence", "", "Right", "Checks"].map((text) => make("th", { scope: "col", class: text ? null : "wide" }, text || make("span", { class: "hidden-text" }, "Share"))))),
     make("tbody", {}, rows.map((row) => make("tr", {}, make("th", { scope: "row" }, reach(row)),
       make("td", { class: "wide" }, bar(row.right, `${percent(row.right)} right`)), make("td", { class: "number" }, percent(row.right)), make("td", { class: "number" }, row.checks)))));
-}
-
-const WIDTH = 720;
-const HEIGHT = 220;
-const LEFT = 44;
-const BELOW = 26;
-
-function curve(points) {
-  const most = Math.max(...points.map((point) => point.labels));
-  const x = (labels) => LEFT + ((WIDTH - LEFT - 8) * labels) / most;
-  const y = (share) => 8 + (HEIGHT - BELOW - 8) * (1 - share);
-  const line = points.map((point) => `${x(point.labels).toFixed(1)},${y(point.accuracy).toFixed(1)}`).join(" ");
-  const band = [...points.map((point) => `${x(point.labels).toFixed(1)},${y(point.high).toFixed(1)}`),
-    ...points.map((point) => `${x(point.labels).toFixed(1)},${y(point.low).toFixed(1)}`).reverse()].join(" ");
-  const text = (content, attributes) => { const element = draw("text", attributes); element.textContent = content; return element; };
-  return draw("svg", { class: "curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `Accuracy on random checks: ${percent(points.at(-1).accuracy)} after ${plural(most, "label")}` },
-    ...[0, 0.25, 0.5, 0.75, 1].flatMap((share) => [draw("line", { class: "rule", x1: LEFT, x2: WIDTH - 8, y1: y(share), y2: y(share) }),
-      text(percent(share), { x: LEFT - 8, y: y(share) + 4, "text-anchor": "end" })]),
-    draw("polygon", { class: "band", points: band }), draw("polyline", { class: "line", points: line }),
-    text("0", { x: LEFT, y: HEIGHT - 6 }), text(plural(most, "label"), { x: WIDTH - 8, y: HEIGHT - 6, "text-anchor": "end" }));
 }

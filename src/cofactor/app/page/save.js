@@ -1,6 +1,6 @@
 // The Save screen: files to download.
 
-import { attempt, read } from "./api.js";
+import { attempt, download, read } from "./api.js";
 import { fill, make, toast } from "./dom.js";
 
 export const name = "save";
@@ -36,7 +36,12 @@ function card(head, text, ...links) {
 }
 
 function link(address, text) {
-  return make("a", { class: "button", href: `/api/${address}`, download: true }, text);
+  const button = make("button", { type: "button", onclick: async () => {
+    button.disabled = true;
+    await attempt(() => download(address));
+    button.disabled = false;
+  } }, text);
+  return button;
 }
 
 async function copy(text) {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int64, c_void_p
 from dataclasses import dataclass
 from itertools import count, takewhile
@@ -23,12 +22,13 @@ from cofactor.engine.kernels.arguments import (
     SlopesStruct,
     SurrogateStruct,
 )
+from cofactor.io import platform
 
 VARIABLE = "COFACTOR_KERNELS"
 """Environment variable with the variant to load, ``v2``, ``v3`` or ``v4``, or with a file."""
 
 NATIVE_FOLDER = Path(__file__).parent / "native"
-SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+SUFFIX = platform.HERE.library_suffix()
 
 _SIGNATURES: dict[str, list[Any]] = {
     "descend": [
@@ -99,7 +99,7 @@ class Library:
 def load() -> Library:
     """Load the variant for this machine, or the one that the environment names."""
     wanted = os.environ.get(VARIABLE, "")
-    if os.path.sep in wanted:
+    if wanted and Path(wanted).name != wanted:
         return open_library(Path(wanted))
     found = {path.stem: path for path in NATIVE_FOLDER.glob(f"kernels*{SUFFIX}")}
     if wanted:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from cofactor._version import __version__
-from cofactor._versions import versions
+from cofactor._versions import commit, versions
 from cofactor.io import npy
 from cofactor.io.json_text import from_json_file
 from cofactor.io.models.codec import NoModelError
+from cofactor.io.models.samples import SAMPLES, describe_samples
 from cofactor.io.untrusted import (
     check_digest,
     check_file_facts,
@@ -25,9 +26,10 @@ from cofactor.io.untrusted import (
 
 MODEL_MANIFEST = "manifest.json"
 """The file that makes a folder a model."""
-FORMAT, SCHEMA = "cofactor-model", 1
+FORMAT, SCHEMA = "cofactor-model", 2
+"""Schema 1 had the arrays of `SAMPLES` in factors.npz."""
 FILES = ("config.json", "vocabulary.json", "classes.json", "factors.npz")
-"""The files that are read back, besides the manifest."""
+"""The files that every model has, besides the manifest."""
 
 DTYPES = ("<f8", "<f4", "<i8", "<i4", "|b1")
 MAX_MANIFEST_BYTES = 4 * 2**20
@@ -44,8 +46,16 @@ SHAPES = {
 """Axes of an array, by the last part of its name."""
 
 
+def has_samples(name: str) -> bool:
+    """Return whether an array has a row for each sample."""
+    return SHAPES.get(name.rsplit(".", 1)[-1], ("",))[0] == "samples"
+
+
 def make_manifest(
-    facts: dict[str, Any], files: dict[str, bytes], packed: dict[str, np.ndarray]
+    facts: dict[str, Any],
+    files: dict[str, bytes],
+    packed: dict[str, np.ndarray],
+    samples: dict[str, np.ndarray],
 ) -> dict[str, Any]:
     """Return the manifest of files and arrays, with ``facts`` about the model."""
     manifest = {
@@ -54,9 +64,11 @@ def make_manifest(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         **facts,
         "versions": versions(),
-        "shape": _shape(packed),
+        "commit": commit(),
+        "shape": _shape({**packed, **samples}),
         "files": {name: file_facts(data) for name, data in files.items()},
         "arrays": {name: describe(array) for name, array in packed.items()},
+        "samples": describe_samples(samples),
     }
     return with_digest(manifest)
 
@@ -88,11 +100,13 @@ def read_manifest(data: bytes) -> Any:
         )
     check_digest(manifest, MODEL_MANIFEST)
     listed = manifest.get("files")
-    good = isinstance(listed, dict) and listed.keys() == set(FILES)
-    require(good, f"manifest.json must list the files {', '.join(FILES)}")
+    wanted = FILES if schema == 1 else (*FILES, SAMPLES)
+    good = isinstance(listed, dict) and listed.keys() == set(wanted)
+    require(good, f"manifest.json must list the files {', '.join(wanted)}")
     for name, one in listed.items():
         check_file_facts(one, f"manifest.json: files[{name!r}]")
     check_declared(manifest.get("arrays"), listed["factors.npz"]["bytes"])
+    check_samples(manifest.setdefault("samples", {}))
     return manifest
 
 
@@ -103,7 +117,7 @@ def check_shapes(manifest: dict[str, Any], n_words: int | None, n_classes: int |
         axes["features"] = n_words
     if n_classes is not None:
         axes["targets"] = n_classes
-    for name, one in manifest["arrays"].items():
+    for name, one in {**manifest["arrays"], **manifest["samples"]}.items():
         expected = SHAPES.get(name.rsplit(".", 1)[-1])
         if expected is None:
             continue
@@ -137,15 +151,35 @@ def check_declared(declared: Any, size: int) -> None:
             isinstance(one, dict) and one.keys() == {"dtype", "shape", "sha256"},
             f"{where} needs dtype, shape and sha256",
         )
-        require(one["dtype"] in DTYPES, f"{where} has the dtype {one['dtype']!r}")
+        _check_kind(one, where)
         shape = one["shape"]
-        good = isinstance(shape, list) and len(shape) <= 2
-        require(good and all(type(n) is int and n >= 0 for n in shape), f"{where}: bad shape")
         total += math.prod(shape) * np.dtype(one["dtype"]).itemsize
         require(
             total <= size,
             f"{where} declares the shape {tuple(shape)}, more than the {size} bytes of factors.npz",
         )
+
+
+def _check_kind(one: dict[str, Any], where: str) -> None:
+    """Check the dtype and the form of the shape that a manifest declares."""
+    require(one["dtype"] in DTYPES, f"{where} has the dtype {one['dtype']!r}")
+    shape = one["shape"]
+    good = isinstance(shape, list) and len(shape) <= 2
+    require(good and all(type(n) is int and n >= 0 for n in shape), f"{where}: bad shape")
+
+
+def check_samples(declared: Any) -> None:
+    """Check what a manifest declares about the arrays with a row for each sample.
+
+    Their sizes are compared with those of topics and targets (`check_shapes`), and with their file
+    when it is read.
+    """
+    require(isinstance(declared, dict), "manifest.json: samples is not an object")
+    for name, one in declared.items():
+        where = f"manifest.json: samples[{name!r}]"
+        good = isinstance(one, dict) and one.keys() == {"dtype", "shape"} and has_samples(name)
+        require(good, f"{where} needs dtype and shape")
+        _check_kind(one, where)
 
 
 def unpack(data: bytes, declared: dict[str, Any]) -> dict[str, np.ndarray]:

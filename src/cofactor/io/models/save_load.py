@@ -10,7 +10,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.io import atomic, npy
@@ -23,13 +22,15 @@ from cofactor.io.models.manifest import (
     MAX_MANIFEST_BYTES,
     MODEL_MANIFEST,
     check_shapes,
+    has_samples,
     make_manifest,
     portable,
     read_manifest,
     unpack,
 )
+from cofactor.io.models.samples import SAMPLES, SampleFile, compact
 from cofactor.io.models.types import CODEC, MODEL_TYPES, OwnVectorizer, put_back, restore_encoder
-from cofactor.io.untrusted import DamagedFileError, check_contents, read_file, require
+from cofactor.io.untrusted import DamagedFileError, check_contents, failing_as, read_file, require
 from cofactor.text import TopicModel
 
 REMEDY = "; fit the model again, or restore the folder from a copy"
@@ -74,13 +75,17 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
     check_json(notes, "notes")
     parts = Parts(documents={"vocabulary": None, "classes": None})
     documents = {"config": CODEC.encode(model, parts, "model"), **parts.documents}
-    packed = {name: portable(array) for name, array in parts.arrays.items()}
+    arrays = {name: portable(array) for name, array in parts.arrays.items()}
+    samples = {name: arrays.pop(name) for name in [*arrays] if has_samples(name)}
     files = {f"{name}.json": to_json_file(document) for name, document in documents.items()}
-    files["factors.npz"] = npy.pack(packed)
+    files["factors.npz"] = npy.pack(arrays)
+    files[SAMPLES] = npy.pack(
+        {key: one for name, array in samples.items() for key, one in compact(name, array).items()}
+    )
     with _refusing():
         facts = {**_facts(model), "notes": notes or {}}
-        files[MODEL_MANIFEST] = to_json_file(make_manifest(facts, files, packed))
-        _assemble(read_manifest(files[MODEL_MANIFEST]), documents, packed)
+        files[MODEL_MANIFEST] = to_json_file(make_manifest(facts, files, arrays, samples))
+        _assemble(read_manifest(files[MODEL_MANIFEST]), documents, {**arrays, **samples})
     files["README.md"] = card(model, facts).encode()
     write_folder(Path(path), files)
 
@@ -112,7 +117,7 @@ def _facts(model: Any) -> dict[str, Any]:
         },
         "seed": int(seed) if isinstance(seed, Integral) else None,
         "data": {
-            "samples": len(estimator.representation_),
+            "samples": model.fitted.corpus.n_documents if text else len(model.representation_),
             "features": estimator.components_.shape[1],
             "targets": [str(target) for target in targets],
             "fingerprint": model.fingerprint_ if text else None,
@@ -233,7 +238,13 @@ def _load(folder: Path, vectorizer: Any, encoder: Any) -> Any:
         documents[name.removesuffix(".json")] = from_json_file(data, name)
     packed = read_file(folder / "factors.npz", files["factors.npz"]["bytes"])
     check_contents("factors.npz", packed, files["factors.npz"])
-    model = _assemble(manifest, documents, unpack(packed, manifest["arrays"]))
+    arrays: dict[str, Any] = unpack(packed, manifest["arrays"])
+    if SAMPLES in files:
+        file = SampleFile(folder / SAMPLES, files[SAMPLES])
+        arrays |= file.deferred(
+            manifest["samples"], partial(failing_as, ModelFormatError, f"{folder}: ", REMEDY)
+        )
+    model = _assemble(manifest, documents, arrays)
     if isinstance(model, TopicModel) and isinstance(model.vectorizer_, OwnVectorizer):
         put_back(model, vectorizer)
     if isinstance(model, TopicModel) and model.fitted.encoder is not None:
@@ -241,9 +252,7 @@ def _load(folder: Path, vectorizer: Any, encoder: Any) -> Any:
     return model
 
 
-def _assemble(
-    manifest: dict[str, Any], documents: dict[str, Any], packed: dict[str, np.ndarray]
-) -> Any:
+def _assemble(manifest: dict[str, Any], documents: dict[str, Any], packed: dict[str, Any]) -> Any:
     """Return the model of a folder's contents; `save` calls it, too, to check what it writes."""
     words, classes = documents["vocabulary"], documents["classes"]
     check_shapes(manifest, _length(words), _length(_classes(classes)))
@@ -279,7 +288,14 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     """Write files to a folder in one step; other files in an old folder stay."""
     path = Path(os.path.abspath(path))
     _check_place(path)
-    with atomic.replacing_folder(path, keep_others=True) as new:
+
+    def size() -> int:
+        return sum(map(len, files.values()))
+
+    with (
+        atomic.telling_of_full_disks(path, size, complete=True),
+        atomic.replacing_folder(path, keep_others=True) as new,
+    ):
         for name, data in files.items():
             atomic.write_flushed(new / name, data)
 

@@ -24,14 +24,18 @@ from cofactor.estimators.units import Units
 from cofactor.io.models.codec import Codec, Form, ModelFormatError, NoModelError, Parts
 from cofactor.io.models.reservoirs import RESERVOIR_FIELDS, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
+from cofactor.linear.familiar import FamiliarSamples
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.views import SideView, View
+from cofactor.linear.views import Axes, SideView, View
 from cofactor.targets.classes import ClassCoding
 from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
+from cofactor.text.documents import Corpus
 from cofactor.text.editing import Settled
-from cofactor.text.encoders import EncoderRecord
+from cofactor.text.encoders import EncoderRecord, uncached
 from cofactor.text.fitted_topics import FittedTopics
+from cofactor.text.vectorizer.languages import CODES
+from cofactor.text.vectorizer.stems import BY_LANGUAGE
 from cofactor.text.vectorizer.word_vectorizer import (
     ADDED_ATTRIBUTES,
     DEFAULTS_OF_OLDER_MODELS,
@@ -207,11 +211,13 @@ def _state(kind: Any, parts: dict[str, Any], sizes: FieldSizes) -> Any:
 
 def _take_topics(model: TopicModel) -> dict[str, Any]:
     parameters = _parameters(model)
-    if not isinstance(model.encoder, str):  # a folder cannot hold it, see `restore_encoder`
-        parameters["encoder"] = None
+    # A folder cannot hold an encoder without a name, see `restore_encoder`.
+    named = uncached(model.encoder)
+    parameters["encoder"] = named if isinstance(named, str) else None
     if not hasattr(model, "estimator_"):
         return {"parameters": parameters}
-    getattr(model, "document_scores_", None)  # streams compute them at their first use
+    if model.fitted.batch is not None:
+        model.document_scores_  # noqa: B018  (streams compute them at their first use)
     held = _held(model.fitted)
     if not _can_hold(held["vectorizer_"]):
         held["vectorizer_"] = OwnVectorizer.of(held["vectorizer_"])
@@ -221,7 +227,7 @@ def _take_topics(model: TopicModel) -> dict[str, Any]:
 
 def _make_topics(parts: dict[str, Any]) -> TopicModel:
     parts = dict(parts)
-    model: TopicModel = _unfitted(TopicModel, parts.pop("parameters", None), {})
+    model: TopicModel = _unfitted(TopicModel, parts.pop("parameters", None), {"log": "no"})
     if not parts:
         return model
     fitted = _state(FittedTopics, parts, {})
@@ -311,6 +317,12 @@ def _check_words(vectorizer: Any, parts: dict[str, Any]) -> None:
     )
     kept = parts.get("grammatical_")
     require(kept is None or _are_strings(kept), "grammatical_ is not a list of words")
+    for name in ("repeated_", "repeated_words_"):
+        found = parts.get(name)
+        require(found is None or _are_strings(found), f"{name} is not a list of texts")
+    stems = parts.get("stems_")
+    good = stems is None or (_are_strings(stems) and len(stems) == len(words) == len(set(stems)))
+    require(good, "stems_ are not the stems of the words")
     if any(name in parts for name in ADDED_ATTRIBUTES):
         _check_reading(*(parts.get(name, ...) for name in ADDED_ATTRIBUTES))
     try:
@@ -323,7 +335,9 @@ def _check_reading(languages: Any, lists: Any, stem: Any) -> None:
     require(_are_strings(languages), "languages_ is not a list of names")
     good = isinstance(lists, dict) and all(map(_are_strings, lists.values()))
     require(good, "stop_words_ are not lists of words")
-    require(stem is None or (type(stem) is int and stem > 0), "stem_ is not a number of letters")
+    good = stem is None or stem == BY_LANGUAGE or (type(stem) is int and stem > 0)
+    require(good, "stem_ is not a number of letters")
+    require(stem != BY_LANGUAGE or CODES.keys() >= set(languages), "a language is not known")
 
 
 def _are_strings(value: Any) -> bool:
@@ -352,6 +366,8 @@ _DATACLASSES: dict[str, type] = {
     "PooledHead": PooledHead,
     "View": View,
     "SideView": SideView,
+    "Axes": Axes,
+    "FamiliarSamples": FamiliarSamples,
     "ExpectedScore": ExpectedScore,
     "ClassCoding": ClassCoding,
     "ValueCoding": ValueCoding,
@@ -363,6 +379,7 @@ _DATACLASSES: dict[str, type] = {
     "GammaNoise": noise.Gamma,
     "OwnVectorizer": OwnVectorizer,
     "EncoderRecord": EncoderRecord,
+    "Corpus": Corpus,
     "Settled": Settled,
 }
 

@@ -197,14 +197,14 @@ def _json_rows(columns: list[str], records: Iterator[tuple[int, Record]]) -> Ite
 _ARRAY = '[{"text": "…", "label": "…"}, …]'
 
 
-def starts_array(texts: Iterator[str]) -> tuple[bool, Iterator[str]]:
-    """Return whether a text begins with an array; return the text again."""
+def first_sign(texts: Iterator[str]) -> tuple[str, Iterator[str]]:
+    """Return the first character of a text that is not a space; return the text again."""
     read = []
     for text in texts:
         read.append(text)
         if text.strip():
             break
-    return "".join(read).lstrip().startswith("["), chain(read, texts)
+    return "".join(read).lstrip("\ufeff \t\r\n")[:1], chain(read, texts)
 
 
 def read_json_array(path: Path, texts: Iterator[str]) -> tuple[list[str], Iterator[Row]]:
@@ -222,7 +222,7 @@ def read_json_array(path: Path, texts: Iterator[str]) -> tuple[list[str], Iterat
 def _array_records(path: Path, texts: Iterator[str]) -> Iterator[tuple[int, Record]]:
     decoder = json.JSONDecoder(parse_constant=lambda name: None)
     array = _ArrayText(path, texts)
-    mark = array.take()  # the bracket that `starts_array` has seen
+    mark = array.take()  # the bracket that `first_sign` has seen
     while not (array.peek() == "]" and mark != ","):
         record = array.element(decoder)
         if not isinstance(record, dict):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cofactor.errors import Parameter, ParameterError
+from cofactor.io import platform
 from cofactor.io.errors import InputError, at
 
 CHUNK_BYTES = 2**20
@@ -118,7 +119,7 @@ class Decoder:
         yield self._checked(b"", final=True)
 
     def _chunks(self) -> Iterator[bytes]:
-        with _reading(self.path), open(self.path, "rb") as raw:
+        with _reading(self.path), platform.HERE.open_input(self.path) as raw:
             packed = self.path.suffix.lower() == ".gz"
             file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
             while chunk := file.read(CHUNK_BYTES):

@@ -37,7 +37,8 @@ from cofactor.errors import Clause, Parameter, ParameterWarning
 from cofactor.io.errors import printable, shortened
 from cofactor.io.tables.dates import are_dates
 from cofactor.io.tables.labels import LabelCounts, whole_numbers, written_number
-from cofactor.targets.task import are_numbers, parse_labels
+from cofactor.targets.task import MAX_CODES, are_numbers, parse_labels
+from cofactor.targets.written import is_number, number_style
 
 Note = str | ParameterWarning
 """A sentence for the user; it may name parameters."""
@@ -106,7 +107,45 @@ def refusal(counts: LabelCounts) -> str | None:
             f"All {labelled:,} labels are different and look like row numbers or ids ('{first}', "
             "…), which texts cannot predict."
         )
-    return None if counts.form == "numbers" else too_many_classes(len(column), labelled)
+    if counts.form == "numbers":
+        return None
+    return half_numbers(column) or too_many_classes(len(column), labelled)
+
+
+def numbers_beside_marks(counts: LabelCounts) -> list[str]:
+    """Return the labels that probably mean "not labelled" if all others are numbers."""
+    unknown = marks(counts)
+    return unknown if counts.form != "numbers" == counts.without(unknown).form else []
+
+
+def half_numbers(column: Collection[str]) -> str | None:
+    """Say that only some labels are numbers, or that they are written in different ways.
+
+    Up to `MAX_CODES` different numbers may be codes of classes.
+    """
+    numbers = [label for label in column if is_number(label)]
+    others = [label for label in column if not is_number(label)]
+    if len(numbers) <= max(MAX_CODES, len(others)) or written_number(column):
+        return None
+    if parse_labels(column) != list(column):  # plain numbers that are codes
+        return None
+    if others:
+        return (
+            f"Some labels are numbers, like {names(numbers[:3])}, and others are not, like "
+            f"{names(others[:3])}: correct these, or count them as unlabelled."
+        )
+    if not (odd := _other_style(numbers)):
+        return None
+    return (
+        f"The labels are numbers that are written in different ways, like {names(odd)}; write "
+        "them alike."
+    )
+
+
+def _other_style(numbers: list[str]) -> list[str]:
+    """Return two numbers that have no style in common."""
+    pairs = ([numbers[0], one] for one in numbers[1:])
+    return next((pair for pair in pairs if number_style(pair) is None), [])
 
 
 def are_ids(column: Counter[str]) -> bool:
@@ -133,7 +172,29 @@ def too_many_classes(classes: int, labelled: int) -> str | None:
     return None
 
 
-def class_doubts(classes: Collection[Any], topics: int = 0) -> Iterator[ParameterWarning]:
+def suggest_topics(classes: int, documents: int) -> int:
+    """Return a number of topics to start with: three for each class, two or one of many.
+
+    Without classes it depends on the number of documents.
+
+    Examples
+    --------
+    >>> [suggest_topics(classes, 8000) for classes in (2, 5, 12, 20, 77)]
+    [6, 15, 30, 40, 77]
+    >>> suggest_topics(0, 8000), suggest_topics(5, 12)
+    (20, 6)
+    """
+    if classes > 1:
+        each = 1 if classes > MANY_CLASSES else 2
+        wanted = max(each * classes, min(3 * classes, 30))
+    else:
+        wanted = 10 if documents < 1000 else 20
+    return max(1, min(wanted, documents // 2))
+
+
+def class_doubts(
+    classes: Collection[Any], topics: int = 0, documents: int = 0
+) -> Iterator[ParameterWarning]:
     """Yield what speaks against learning these classes.
 
     Parameters
@@ -142,6 +203,8 @@ def class_doubts(classes: Collection[Any], topics: int = 0) -> Iterator[Paramete
         The distinct classes of all labels.
     topics : int
         Number of topics, if each class should have one; else 0.
+    documents : int
+        Number of documents.
     """
     y, number = Parameter("y"), len(classes)
     if not number:
@@ -159,7 +222,10 @@ def class_doubts(classes: Collection[Any], topics: int = 0) -> Iterator[Paramete
                 Parameter("n_components", topics),
                 f" is less than the {number:,} classes, so several classes share a topic",
             ),
-            (Parameter("n_components", number), " gives one to each"),
+            (
+                Parameter("n_components", max(number, suggest_topics(number, documents))),
+                " gives each its own",
+            ),
         )
 
 
@@ -208,16 +274,21 @@ def merges(counts: LabelCounts) -> dict[str, str]:
 
 def _on_numbers(counts: LabelCounts) -> Iterator[Note]:
     """Say whether labels that look like numbers are read as numbers or as classes."""
+    found = list(map(written_number, counts.columns))
+    first = next((label for label in found if label is not None), None)
     if counts.form == "numbers":
+        style = number_style(counts.columns[found.index(first)]) if first else None
+        value = style.plain(first) if style and first else None
+        read = f"; {printable(first or '')!r} is read as {float(value):.10g}" if value else ""
         yield ParameterWarning(
-            "The labels are numbers, so fit predicts numbers",
+            f"The labels are numbers, so fit predicts numbers{read}",
             (Parameter("task", "classes"), " predicts classes"),
         )
         return
-    if counts.form == "classes" and (first := written_number(counts.classes)):
-        yield (
-            f"Labels like {printable(first)!r} are read as {len(counts.classes)} classes; to "
-            "predict numbers, write them with a decimal point and without units, like 4.5."
+    if counts.form == "classes" and first is not None:
+        yield ParameterWarning(
+            f"Labels like {printable(first)!r} are read as {len(counts.classes)} classes",
+            (Parameter("task", "numbers"), " predicts numbers"),
         )
     numbers = whole_numbers(counts.classes) if counts.form in ("classes", "sets") else None
     if numbers is None or len(numbers) < 3 or (counts.form == "sets" and len(counts.columns) == 1):

@@ -8,7 +8,6 @@ classes" are those of `cofactor.targets.missing` and `cofactor.targets.task`.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,9 +19,11 @@ from typing import Any, NamedTuple
 
 from cofactor.errors import Parameter, ParameterError
 from cofactor.io.errors import InputError, at, printable
+from cofactor.io.json_text import to_json
 from cofactor.io.tables.sources import Source, open_source
 from cofactor.targets.missing import is_missing, minus_one_is_missing
-from cofactor.targets.task import are_numbers, parse_labels
+from cofactor.targets.task import are_numbers, parse_labels, plain_numbers
+from cofactor.targets.written import NumberStyle, number_style
 
 LABEL_SEPARATORS = (";", "|", "/", ",")
 """Characters that may separate several labels in one cell, the most likely one first."""
@@ -31,9 +32,6 @@ MAX_COUNTED_LABELS = 100_000
 """`LabelCounts` keeps no further numbers of a column after this many distinct labels."""
 
 ON, OFF = {"1", "1.0", "true"}, {"0", "0.0", "false"}
-
-_WRITTEN = re.compile(r"[$€£¥]?\s?[+-]?\d+([.,]\d+)*\s?([%$€£¥]|/\s?\d+)?")
-_NOT_PLAIN = re.compile(r"[,%$€£¥/]")
 
 LabelCells = tuple[tuple[str, ...], ...]
 """The labels of one document: for each label column those in its cell, () if it is unlabelled."""
@@ -227,6 +225,11 @@ class LabelCounts:
         return label_form(self.columns, self.several)
 
     @property
+    def styles(self) -> list[NumberStyle | None]:
+        """How the numbers of each column are written; None if they are not numbers."""
+        return [number_style(column) for column in self.columns]
+
+    @property
     def classes(self) -> Counter[str]:
         """How many labels each class has, over all columns."""
         return sum(self.columns, Counter())
@@ -346,8 +349,7 @@ def whole_numbers(labels: Iterable[str]) -> list[int] | None:
 
 
 def written_number(labels: Iterable[str]) -> str | None:
-    """Return the first label that is not a plain number, if all are numbers as people write them:
-    4,5 or 80 % or 7/10 or $12.
+    """Return the first label that is not a plain number, if all are numbers as people write them.
 
     Examples
     --------
@@ -355,8 +357,9 @@ def written_number(labels: Iterable[str]) -> str | None:
     ('4,5', None, None)
     """
     labels = list(labels)
-    found = next(filter(_NOT_PLAIN.search, labels), None)
-    return found if all(map(_WRITTEN.fullmatch, labels)) else None
+    plain = plain_numbers(labels)
+    pairs = zip(labels, plain or [], strict=False)
+    return next((label for label, number in pairs if label != number), None)
 
 
 def read_switch(cell: tuple[str, ...]) -> float:
@@ -400,11 +403,29 @@ def clear_separator(labels: Counter[str]) -> str | None:
     return mark if 2 * len(parts) <= len(labels) else None
 
 
+LABEL_SEPARATOR = "; "
+"""Between several labels in one cell of CSV, TSV and Excel."""
+
+
+def join_labels(labels: Iterable[Any]) -> str:
+    """Return several labels as one cell, like "a; b"; JSON if a label has a semicolon or is none.
+
+    Examples
+    --------
+    >>> join_labels(["a", "b"]), join_labels(["a;b", "c"]), join_labels([1, 2])
+    ('a; b', '["a;b", "c"]', '[1, 2]')
+    """
+    labels = list(labels)
+    if all(isinstance(one, str) and ";" not in one for one in labels):
+        return LABEL_SEPARATOR.join(labels)
+    return to_json(labels)
+
+
 def one_cell(prediction: Any, separator: str | None = None) -> Any:
     """Join several predicted labels into one cell; return any other prediction unchanged."""
     if not isinstance(prediction, tuple):
         return prediction
-    return (separator or "; ").join(map(str, prediction))
+    return (separator or LABEL_SEPARATOR).join(map(str, prediction))
 
 
 def as_noted(columns: Sequence[str]) -> Any:
@@ -575,19 +596,29 @@ class NumberColumn(list[float]):
 
 
 def label_numbers(
-    source: Source, documents: Documents, name: str | None = None, place: int = 0
+    source: Source,
+    documents: Documents,
+    name: str | None = None,
+    place: int = 0,
+    style: NumberStyle | None = None,
 ) -> NumberColumn:
-    """Return the labels of the column at ``place`` as numbers, NaN where unlabelled."""
-    pairs = zip(documents.rows, documents.label_cells or [], strict=True)
-    column = NumberColumn(_number(source, row, cells[place]) for row, cells in pairs)
+    """Return the labels of the column at ``place`` as numbers, NaN where unlabelled.
+
+    ``style`` is how they are written, if these documents are only some of those of a table.
+    """
+    cells = [cells[place] for cells in documents.label_cells or []]
+    style = style or number_style({", ".join(cell) for cell in cells if cell})
+    pairs = zip(documents.rows, cells, strict=True)
+    column = NumberColumn(_number(source, row, cell, style) for row, cell in pairs)
     column.name = name
     return column
 
 
-def _number(source: Source, row: int, cell: tuple[str, ...]) -> float:
+def _number(source: Source, row: int, cell: tuple[str, ...], style: NumberStyle | None) -> float:
     label = ", ".join(cell)
+    plain = None if style is None else style.plain(label)
     try:
-        value = float(label) if label else float("nan")
+        value = float(plain or label) if label else float("nan")
     except ValueError:
         value = float("inf")
     if value in (float("inf"), float("-inf")):

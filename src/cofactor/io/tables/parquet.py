@@ -1,22 +1,25 @@
-"""Parquet files; reading them needs pyarrow.
+"""Parquet files; reading and writing them needs pyarrow.
 
 A small file can hold huge cells, so their lengths are measured before they become Python objects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from cofactor.io.errors import InputError, at
 from cofactor.io.tables.decoding import batches, check_length
+from cofactor.io.tables.table_writer import TableWriter
 
 if TYPE_CHECKING:
     import numpy as np
 
 BATCH_ROWS = 256
+WRITTEN_ROWS = 50_000
+"""Number of rows that are written together."""
 
 
 def read_parquet(path: Path) -> tuple[list[str], Iterator[tuple[int, list[Any]]]]:
@@ -79,3 +82,79 @@ def _characters(column: Any) -> np.ndarray:
     if pa.types.is_primitive(kind) or pa.types.is_null(kind):
         return np.zeros(len(column), dtype=int)
     return np.array([column.slice(i, 1).nbytes for i in range(len(column))], dtype=int)
+
+
+# ---- writing
+
+
+class ParquetWriter(TableWriter):
+    """Writes Parquet in groups of rows.
+
+    The first group decides the types of the columns; those of the file ``like`` keep theirs.
+    """
+
+    def __init__(
+        self, file: IO[bytes], columns: list[str], added: list[str], like: Path | None = None
+    ) -> None:
+        try:
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise InputError(
+                "Writing Parquet needs pyarrow: pip install pyarrow, or write CSV."
+            ) from None
+        self._file, self._names = file, [*columns, *added]
+        known = {} if like is None else {one.name: one.type for one in pq.read_schema(like)}
+        self._known = {name: known[name] for name in columns if name in known}
+        self._width = len(columns)
+        self._rows: list[list[Any]] = []
+        self._writer: Any = None
+
+    def write(self, cells: list[Any], added: Iterable[Any] = ()) -> None:
+        """Write one row."""
+        if len(cells) > self._width:
+            raise InputError(
+                f"A row has {len(cells)} columns, but {self._width} were known when writing began; "
+                "write JSON lines instead."
+            )
+        short = [None] * (self._width - len(cells))
+        self._rows.append([*cells, *short, *added])
+        if len(self._rows) >= WRITTEN_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter as Writer
+
+        columns = zip(*self._rows, strict=True) if self._rows else [()] * len(self._names)
+        arrays = [self._array(*pair) for pair in zip(self._names, map(list, columns), strict=True)]
+        table = pa.table(arrays, names=self._names)
+        if self._writer is None:
+            self._known = {one.name: one.type for one in table.schema}
+            self._writer = Writer(self._file, table.schema)
+        self._writer.write_table(table)
+        self._rows = []
+
+    def _array(self, name: str, values: list[Any]) -> Any:
+        """Return a column; cells of several types become texts."""
+        import pyarrow as pa
+
+        values = [list(value) if isinstance(value, tuple) else value for value in values]
+        try:
+            found = pa.array(values, self._known.get(name))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            if self._writer is not None or name in self._known:
+                raise InputError(
+                    f"The column {name!r} has cells of several types, which Parquet cannot hold; "
+                    "write CSV or JSON lines instead."
+                ) from error
+            return pa.array([None if value is None else str(value) for value in values])
+        return found.cast(pa.string()) if pa.types.is_null(found.type) else found
+
+    def close(self) -> None:
+        """Write the last rows."""
+        try:
+            if self._rows or self._writer is None:
+                self._flush()
+        finally:
+            if self._writer is not None:
+                self._writer.close()

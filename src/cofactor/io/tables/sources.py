@@ -11,14 +11,15 @@ from typing import Any
 
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.io.errors import InputError, at, suggestion
+from cofactor.io.platform import is_descriptor
 from cofactor.io.tables.csv_and_json import (
     Record,
     Row,
+    first_sign,
     read_json_array,
     read_json_lines,
     read_records,
     read_separated,
-    starts_array,
 )
 from cofactor.io.tables.decoding import Decoder, check_length, split_lines
 from cofactor.io.tables.parquet import read_parquet
@@ -35,7 +36,6 @@ FORMATS_BY_ENDING = {
 UNSTREAMED_FORMATS = {"parquet": "Parquet file", "excel": "spreadsheet"}
 """Formats that are read from a file on disk, not as a stream."""
 
-DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Paths of files that are already open: standard input and the shell's process substitution."""
 
 _REMEDIES = {
@@ -163,7 +163,7 @@ def check_plain_file(path: Path) -> None:
 
     Descriptors of this process are accepted: standard input and the shell's process substitution.
     """
-    if path.exists() and not path.is_file() and not str(path).startswith(DESCRIPTORS):
+    if path.exists() and not path.is_file() and not is_descriptor(path):
         raise InputError(
             f"{at(path)} is not a plain file; name a file, or pass the data on standard input and "
             "name /dev/stdin."
@@ -178,7 +178,7 @@ def _format(path: Path) -> str:
         raise InputError(f"{at(path)} is a compressed {UNSTREAMED_FORMATS[kind]}; unpack it first.")
     if kind is not None:
         return kind
-    if ending.strip(".").isdigit() or str(path).startswith("/dev/"):
+    if ending.strip(".").isdigit() or path.as_posix().startswith("/dev/"):
         return "csv"
     known = "use .csv, .tsv, .jsonl, .json (each also .gz), .parquet, .xlsx or a folder"
     remedy = _REMEDIES.get(ending, known)
@@ -191,9 +191,9 @@ def _open_lines(
     digest = hashlib.sha256()
     decoder = Decoder(path, encoding, digest)
     texts = decoder.texts()
-    if kind == "json":
-        array, texts = starts_array(texts)
-        kind = "json" if array else "jsonl"  # many files of JSON lines end in .json
+    if kind == "json" or is_descriptor(path):  # many JSON lines end in .json
+        sign, texts = first_sign(texts)
+        kind = {"[": "json", "{": "jsonl"}.get(sign, "jsonl" if kind == "json" else kind)
     if kind == "json":
         columns, rows = read_json_array(path, texts)
     elif kind == "jsonl":

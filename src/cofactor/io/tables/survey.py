@@ -15,13 +15,13 @@ from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.dates import are_dates
 from cofactor.io.tables.label_advice import (
     CODE,
-    MANY_CLASSES,
     Note,
     are_ids,
     label_notes,
     marks,
     merges,
     refusal,
+    suggest_topics,
     unlabelled_notes,
 )
 from cofactor.io.tables.labels import (
@@ -36,6 +36,7 @@ from cofactor.io.tables.labels import (
     without_labels,
 )
 from cofactor.io.tables.sources import Source
+from cofactor.targets.task import parse_labels
 
 LETTER = re.compile(r"[^\W\d_]")
 FIRST_ROWS = 5
@@ -181,25 +182,6 @@ def _compare(
     seen[key] = seen[key] if any(seen[key]) else cells
 
 
-def suggest_topics(classes: int, documents: int) -> int:
-    """Return a number of topics to start with: three for each class, two of many.
-
-    Without classes it depends on the number of documents.
-
-    Examples
-    --------
-    >>> [suggest_topics(classes, 8000) for classes in (2, 5, 12, 20)]
-    [6, 15, 30, 40]
-    >>> suggest_topics(0, 8000), suggest_topics(5, 12)
-    (20, 6)
-    """
-    if 1 < classes <= MANY_CLASSES:
-        wanted = max(2 * classes, min(3 * classes, 30))
-    else:
-        wanted = 10 if documents < 1000 else 20
-    return max(1, min(wanted, documents // 2))
-
-
 def advise(found: Survey, label: Any) -> list[Note]:
     """Return sentences about unusual documents and labels."""
     advice = [*_on_documents(found), *(_on_labels(found) if label is not None else [])]
@@ -321,5 +303,5 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
 
 
 def _range(found: Survey) -> list[float]:
-    values = [value for value in map(float, found.classes) if isfinite(value)]
+    values = [value for value in parse_labels(found.classes) if isfinite(value)]
     return [min(values), max(values)]

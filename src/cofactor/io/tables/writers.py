@@ -1,4 +1,8 @@
-"""Write tables: CSV and TSV that no spreadsheet runs, and JSON lines."""
+"""Write tables: CSV and TSV that no spreadsheet runs, JSON lines, Parquet and Excel.
+
+Several labels in a cell stay a list in JSON lines and Parquet; in the other formats they are joined
+with a semicolon.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,9 @@ from typing import IO, Any
 
 from cofactor.io.errors import InputError, at
 from cofactor.io.json_text import to_json
+from cofactor.io.tables.parquet import ParquetWriter
+from cofactor.io.tables.spreadsheet_writer import SpreadsheetWriter, as_text
+from cofactor.io.tables.table_writer import TableWriter
 
 FORMULA = re.compile(r"[\t\r]|\s*[=+\-@＝＋－＠]")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
@@ -28,7 +35,7 @@ def is_formula(cell: str) -> bool:
     return bool(FORMULA.match(cell)) and not NUMBER.fullmatch(cell)
 
 
-class SeparatedWriter:
+class SeparatedWriter(TableWriter):
     """Writes CSV or TSV; cells that a spreadsheet would run get an apostrophe in front."""
 
     def __init__(
@@ -62,7 +69,7 @@ class SeparatedWriter:
         return "'" + text
 
 
-class JsonLinesWriter:
+class JsonLinesWriter(TableWriter):
     """Writes one JSON object per line."""
 
     defused = 0
@@ -78,24 +85,41 @@ class JsonLinesWriter:
 
 
 def plain(cell: Any) -> str:
-    """Return a cell that is not a string as text; lists and dicts become JSON."""
-    if isinstance(cell, float):
-        return repr(cell)
-    return to_json(cell) if isinstance(cell, dict | list | tuple) else str(cell)
+    """Return a cell that is not a string as text; dicts become JSON, lists are joined."""
+    return repr(cell) if isinstance(cell, float) else as_text(cell)
+
+
+KEEPS_LISTS = ("jsonl", "parquet")
+"""Formats whose cells can be lists."""
 
 
 def make_writer(
-    file: IO[bytes], kind: str, columns: list[str], added: Iterable[str] = (), defuse: bool = True
-) -> SeparatedWriter | JsonLinesWriter:
-    """Return a writer of the kind csv, tsv or jsonl; ``added`` names columns at the end."""
-    if kind == "jsonl" and len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
+    file: IO[bytes],
+    kind: str,
+    columns: list[str],
+    added: Iterable[str] = (),
+    defuse: bool = True,
+    like: Path | None = None,
+) -> TableWriter:
+    """Return a writer of the kind csv, tsv, jsonl, parquet or excel, to be used in a with block.
+
+    ``added`` names columns at the end; ``like`` is a Parquet file whose columns keep their types.
+    """
+    added = list(added)
+    if kind in KEEPS_LISTS and len({*columns, *added}) < len(columns) + len(added):
+        names = [*columns, *added]
+        twice = next(name for name in names if names.count(name) > 1)
+        what = "JSON lines" if kind == "jsonl" else "Parquet"
         raise InputError(
-            f"The table has the column {twice!r} twice, which JSON lines cannot hold; rename one, "
+            f"The table has the column {twice!r} twice, which {what} cannot hold; rename one, "
             "or write CSV."
         )
     if kind == "jsonl":
-        return JsonLinesWriter(file, columns, list(added))
+        return JsonLinesWriter(file, columns, added)
+    if kind == "parquet":
+        return ParquetWriter(file, columns, added, like)
+    if kind == "excel":
+        return SpreadsheetWriter(file, columns, added)
     return SeparatedWriter(file, columns, list(added), "\t" if kind == "tsv" else ",", defuse)
 
 
@@ -106,16 +130,20 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     return next(free for free in names if free not in used)
 
 
-KINDS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+KINDS = {
+    **{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"},
+    **{".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel"},
+}
 
 
 def output_kind(path: Path) -> str:
     """Return the format that the ending of an output's name stands for."""
-    plain_path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    ending = plain_path.suffix.lower()
-    if ending in KINDS:
-        return KINDS[ending]
-    raise InputError(
-        f"{at(path)} ends in {ending!r}, which is not written; use .csv, .tsv or .jsonl "
-        "(each also .gz)."
-    )
+    packed = path.suffix.lower() == ".gz"
+    ending = (path.with_suffix("") if packed else path).suffix.lower()
+    kind = KINDS.get(ending)
+    if kind is None or (packed and kind in ("parquet", "excel")):
+        raise InputError(
+            f"{at(path)} ends in {''.join(path.suffixes[-2:]) if packed else ending!r}, which is "
+            "not written; use .csv, .tsv or .jsonl (each also .gz), .parquet or .xlsx."
+        )
+    return kind

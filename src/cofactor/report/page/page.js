@@ -308,6 +308,7 @@
       has("class") && { name: "label", value: (row) => row.class },
       state.kind !== "topics" && { name: "prediction", value: (row) => row.prediction },
       isSure && { name: "confidence", value: (row) => row.confidence, show: (row) => percent(row.confidence), kind: "number" },
+      has("unlike") && { name: "unlike", value: (row) => row.unlike, show: (row) => `${row.unlike >= state.unlike ? "▲ " : ""}${percent(row.unlike)}`, kind: "number" },
       state.text && { name: "text", value: (row) => row.text, kind: "long" },
     ].filter(Boolean);
   }
@@ -352,9 +353,13 @@
     { name: "topic", value: (row) => row.topic, kind: "number" },
     { name: "name", value: (row) => state.names[row.topic] },
     { name: "share", value: (row) => row.share, show: (row) => percent(row.share, 1), kind: "number" },
-    { name: "class", value: (row) => row.label },
-    { name: "link", value: (row) => row.label_weight, show: (row) => (state.kind === "numbers" ? String(row.label_weight) : percent(row.label_weight)), kind: "number" },
-    { name: "labels", value: (row) => row.labelled, kind: "number" },
+    ...(state.kind === "numbers"
+      ? state.classes.map((name, c) => ({ name, value: (row) => row.numbers[c].value, show: (row) => row.numbers[c].shown, kind: "number" }))
+      : [
+        { name: "class", value: (row) => row.label },
+        { name: "link", value: (row) => row.label_weight, show: (row) => percent(row.label_weight), kind: "number" },
+        { name: "labels", value: (row) => row.labelled, kind: "number" },
+      ]),
     { name: "coherence", value: (row) => row.coherence, show: (row) => (row.coherence === null ? "" : row.coherence.toFixed(2)), kind: "number" },
     { name: "stability", value: (row) => row.stability, show: (row) => (row.stability === null ? "" : row.stability.toFixed(2)), kind: "number" },
     { name: "words", value: (row) => firstWords(row.topic), kind: "broad" },

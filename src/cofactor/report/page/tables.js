@@ -152,6 +152,7 @@ const Tables = (() => {
       node.append(...columns.map((column) => {
         const td = make("td", { number: "number", long: "broad", broad: "broad" }[column.kind]);
         const text = show(column, row);
+        if (column.kind === "long") td.dir = "auto";
         if (LONG.test(text)) td.classList.add("breakable"); // other words stay whole
         if (column.kind !== "long") td.textContent = text;
         else td.append(opener(node, row, text));
@@ -171,6 +172,7 @@ const Tables = (() => {
         const below = make("tr", "whole"), td = make("td");
         td.colSpan = columns.length;
         td.append(make("div", "text", text));
+        td.dir = "auto";
         below.append(td);
         node.after(below);
       });

@@ -8,12 +8,17 @@ A missing or doubtful prediction comes with a reason:
 
 - a document without known words has no prediction, no topic and no probabilities;
 - a prediction less probable than ``abstain`` is left out;
+- a document that is unlike the labelled ones of its class is marked; with ``abstain``, its
+  prediction is left out;
 - if a document may have several labels and none reaches its threshold, the label nearest to its
   threshold is given and marked.
+
+Numbers come with the bounds between which nine of ten new values lie, in place of a confidence.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,12 +30,14 @@ import numpy as np
 from cofactor.estimators.classifier import unsure_cells
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.tables.writers import free_name
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.targets.reading import Column, Frame, as_frame
 from cofactor.text.describe.predictions import (
     document_scores,
     label_thresholds,
     predict_rows,
     predicted_kind,
+    read_intervals,
     scores_of,
 )
 from cofactor.text.describe.summaries import Document, document_table
@@ -40,6 +47,7 @@ from cofactor.text.documents import DocumentRows, FittedDocuments, document_rows
 NO_WORD = "no known word"
 BELOW_THRESHOLD = "below its threshold"
 ABSTAINED = "not sure enough"
+UNLIKE = "unlike the labelled texts"
 NO_LABELS = "the fit had no labels"
 
 
@@ -53,11 +61,13 @@ class DocumentAnswers:
     leads: np.ndarray | None = (
         None  # (n, n_targets): scores minus thresholds; only for several labels
     )
+    bounds: np.ndarray | None = None  # (n, n_targets, 2): of numbers, NaN if unknown
 
 
 def answer_documents(model: Any, X: Any) -> DocumentAnswers:
     """Return the answers of a fitted TopicModel about documents."""
-    return answers_of(model, *represent_documents(model, document_rows(model, X)))
+    rows = document_rows(model, X)
+    return answers_of(model, *represent_documents(model, rows), rows.X)
 
 
 def represent_documents(model: Any, rows: DocumentRows) -> tuple[np.ndarray, np.ndarray]:
@@ -71,12 +81,13 @@ def represent_documents(model: Any, rows: DocumentRows) -> tuple[np.ndarray, np.
     return S, scores_of(model.estimator_, X, S, rows.side)
 
 
-def answers_of(model: Any, S: np.ndarray, scores: np.ndarray) -> DocumentAnswers:
-    """Return the answers of a model about documents with representations S and scores."""
+def answers_of(model: Any, S: np.ndarray, scores: np.ndarray, X: Any = None) -> DocumentAnswers:
+    """Return the answers of a model about documents with representations S, scores and words X."""
     estimator, kind = model.estimator_, predicted_kind(model.estimator_)
-    documents, shares = document_table(model, S, scores), topic_shares(S, estimator.components_)
+    documents = document_table(model, S, scores, X)
+    shares = topic_shares(S, estimator.components_)
     if kind in ("topics", "numbers"):
-        return DocumentAnswers(documents, shares)
+        return DocumentAnswers(documents, shares, bounds=read_intervals(estimator, scores))
     P, _ = predict_rows(estimator, scores)
     leads = scores - label_thresholds(estimator) if kind == "sets" else None
     return DocumentAnswers(documents, shares, P, leads)
@@ -95,7 +106,7 @@ class AnswerColumns:
     n_topics : int
     apart : bool
         Whether each target has its own column: several numbers, or labels as 0 and 1.
-    all_classes, topics, top, abstain
+    all_classes, topics, top, abstain, whole
         As in ``TopicModel.annotate``.
     """
 
@@ -107,6 +118,7 @@ class AnswerColumns:
     topics: bool = False
     top: int = 0
     abstain: float = 0.0
+    whole: bool = False
 
     @classmethod
     def of(cls, model: Any, apart: bool = False, **asked: Any) -> AnswerColumns:
@@ -131,11 +143,25 @@ class AnswerColumns:
         """The place of each target."""
         return {name: place for place, name in enumerate(self.targets)}
 
+    @property
+    def needs_numbers(self) -> list[str]:
+        """The given parameters that need a model that predicts numbers, if this one does not."""
+        return ["whole"] if self.whole and self.kind != "numbers" else []
+
+    @cached_property
+    def own_names(self) -> list[str]:
+        """Names of the columns that hold predictions, with the bounds of numbers."""
+        own = ("prediction", "low", "high") if self.kind == "numbers" else ("prediction",)
+        if not self.apart:
+            return [*own]
+        return [f"{column}_{name}" for name in self.targets for column in own]
+
     @cached_property
     def names(self) -> list[str]:
         """Names of the columns."""
-        own = [f"prediction_{name}" for name in self.targets] if self.apart else ["prediction"]
-        found = [*own, "confidence", "topic", "reason"]
+        sure = [] if self.kind == "numbers" else ["confidence"]
+        found = [*self.own_names, *sure, "topic", "reason"]
+        found += ["unlike"] if self.kind == "classes" else []
         for place in range(1, self.top + 1):
             found += [f"choice_{place}", f"choice_{place}_probability"]
         if self.all_classes:
@@ -149,19 +175,23 @@ class AnswerColumns:
         """Yield the cells of each document; a set of labels is a tuple, a missing cell None."""
         for d, document in enumerate(answers.documents):
             if document.topic < 0:
-                cells = self._own(None)
-                rest = len(self.names) - len(cells) - 3
-                yield [*cells, None, None, NO_WORD, *[None] * rest]
+                before = self.names.index("reason")
+                rest = len(self.names) - before - 1
+                yield [*[None] * before, NO_WORD, *[None] * rest]
             else:
                 yield [*self._predicted(answers, d, document), *self._further(answers, d, document)]
 
     def _predicted(self, answers: DocumentAnswers, d: int, document: Document) -> list[Any]:
-        """Return prediction, confidence, topic and reason."""
+        """Return prediction, confidence or bounds, topic and reason."""
+        if self.kind == "numbers":
+            return [*self._numbers(answers, d, document), document.name, None]
         predicted, sure, reason = document.prediction, document.confidence, None
         if self.kind == "topics":
             reason = NO_LABELS
         elif self.kind == "classes" and self._unsure(answers, d).any():
             predicted, reason = None, ABSTAINED
+        elif (document.unlike or 0.0) >= UNLIKE_LEVEL:
+            predicted, reason = None if self.abstain else predicted, UNLIKE
         elif self.kind == "sets" and not self.apart:
             predicted, sure, reason = self._labels(answers, d, document)
         cells = self._own(predicted)
@@ -170,6 +200,25 @@ class AnswerColumns:
             cells = [None if no else cell for no, cell in zip(doubtful, cells, strict=True)]
             reason = ABSTAINED if doubtful.any() else None
         return [*cells, sure, document.name, reason]
+
+    def _numbers(self, answers: DocumentAnswers, d: int, document: Document) -> list[Any]:
+        """Return each predicted number with its bounds, whole numbers if the user wants them."""
+        predicted = document.prediction if self.apart else [document.prediction]
+        bounds = [(math.nan, math.nan)] * len(predicted)
+        bounds = bounds if answers.bounds is None else answers.bounds[d].tolist()
+        cells: list[Any] = []
+        for value, (low, high) in zip(predicted, bounds, strict=True):
+            ends = [None if math.isnan(end) else end for end in (low, high)]
+            if self.whole:
+                value, ends = (
+                    round(value),
+                    [  # the interval must not become narrower
+                        None if end is None else side(end)
+                        for side, end in zip((math.floor, math.ceil), ends, strict=True)
+                    ],
+                )
+            cells += [value, *ends]
+        return cells
 
     def _unsure(self, answers: DocumentAnswers, d: int) -> np.ndarray:
         """Return whether the prediction of a document, or each of its labels, is left out."""
@@ -196,12 +245,10 @@ class AnswerColumns:
             return [predicted]
         if predicted is None:
             return [None] * len(self.targets)
-        if self.kind == "numbers":
-            return [*predicted]
         return [int(name in predicted) for name in self.targets]
 
     def _further(self, answers: DocumentAnswers, d: int, document: Document) -> list[Any]:
-        cells: list[Any] = []
+        cells: list[Any] = [document.unlike] if self.kind == "classes" else []
         if (P := answers.probabilities) is not None:
             for c in np.argsort(-P[d], kind="stable")[: self.top].tolist():
                 cells += [self.targets[c], float(P[d, c])]
@@ -217,10 +264,12 @@ class AnswerColumns:
 def annotate(model: Any, X: Any, text: str | None, asked: dict[str, Any]) -> Any:
     """Return a table, of the kind of X, with the answers of a fitted model beside its rows."""
     columns = AnswerColumns.of(model, **asked)
-    for name in columns.needs_classes:
+    for name in (*columns.needs_classes, *columns.needs_numbers):
+        needed = "numbers" if name in columns.needs_numbers else "classes"
+        predicts = {"numbers": "numbers", "topics": "nothing"}.get(columns.kind, "classes")
         raise ValueError(
-            f"{name}={asked[name]!r} needs a model that predicts classes, but this one predicts "
-            f"{'numbers' if columns.kind == 'numbers' else 'nothing'}; leave {name} out."
+            f"{name}={asked[name]!r} needs a model that predicts {needed}, but this one predicts "
+            f"{predicts}; leave {name} out."
         )
     found = as_frame(X)
     texts = read_documents(X if found is None else _texts(found, text))
@@ -268,8 +317,10 @@ def _dtype(columns: AnswerColumns, name: str, frame: Frame) -> Any:
         return nw.String()
     if name == "topic_number":
         return None if frame.implementation.is_pandas_like() else nw.Int64()
-    if name == "confidence" or name.endswith(("_share", "_probability")):
+    if name in ("confidence", "unlike") or name.endswith(("_share", "_probability")):
         return nw.Float64()
+    if name in columns.own_names and columns.whole:
+        return None if frame.implementation.is_pandas_like() else nw.Int64()
     if name.startswith("probability_") or columns.kind == "numbers":
         return nw.Float64()
     named = nw.String() if all(isinstance(one, str) for one in columns.targets) else None

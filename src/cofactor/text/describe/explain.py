@@ -31,6 +31,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,16 @@ from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import DocumentRows
 from cofactor.text.encoders import encode_texts, text_parts, text_without
+from cofactor.text.vectorizer.occurrences import (
+    Occurrence,
+    coloured,
+    cut_pieces,
+    find_occurrences,
+    forms,
+)
 
 WHOLE_TEXT = "the text as a whole"  # stands for the vector of an encoder that is not static
+MAX_NOTEBOOK_TEXT = 2000  # characters of a text that a notebook shows
 LENGTH_TOLERANCE = 1e-5  # a row with a norm this close to 1 has length one
 
 
@@ -170,7 +179,7 @@ def contrast_with(told: Explanation, estimator: Any, rival: int | None) -> Contr
 def leave_out(
     model: Any,
     document: DocumentRows,
-    text: str,
+    texts: Sequence[str],
     places: Sequence[int | None],
     words: Sequence[str],
     c: int,
@@ -183,8 +192,8 @@ def leave_out(
         A fitted model.
     document : DocumentRows
         The document.
-    text : str
-        Its text, which an encoder sees without the words.
+    texts : sequence of str
+        Its text without each of the words, for an encoder.
     places : sequence of int or None
         Columns of the words to leave out; None for a word that only the encoder knows.
     words : sequence of str
@@ -198,8 +207,7 @@ def leave_out(
     rows = csr_array(np.vstack([x, *(x if j is None else row_without(x, j) for j in places)]))
     side = document.side
     if side is not None:
-        others = encode_texts(model.encoder, [text_without(text, word) for word in words])
-        side = np.vstack([side, others])
+        side = np.vstack([side, encode_texts(model.encoder, list(texts))])
     scores = scores_of(estimator, rows, np.asarray(estimator.transform(rows)), side)
     P, numbers = predict_rows(estimator, scores)
     values = (numbers.reshape(len(scores), -1) if P is None else P)[:, c].tolist()
@@ -257,8 +265,8 @@ class Explanation:
     Parameters
     ----------
     words : list of str
-        The document's known words. With an encoder, further words that only the encoder knows, or
-        one line for the text as a whole.
+        The document's known words, in the form in which they stand in it. With an encoder, further
+        words that only the encoder knows, or one line for the text as a whole.
     weights : array (n_words,)
         Their weights in the document, 0 for further words.
     topic_names : list of str
@@ -296,6 +304,12 @@ class Explanation:
     left_out : Table
         The predictions without a word, for the words with the largest parts in ``contrast`` (or in
         the number).
+    names : list of str
+        The names of ``words`` in the model's vocabulary: "moons" may count as "moon".
+    text : str
+        The text; "" if only its row is known.
+    occurrences : list of Occurrence
+        Where the words stand in the text.
 
     Examples
     --------
@@ -327,6 +341,9 @@ class Explanation:
     explained: int | None = None
     contrast: Contrast | None = None
     left_out: Table[LeftOut] = field(default_factory=lambda: Table([], LeftOut))
+    names: list[str] = field(default_factory=list)
+    text: str = ""
+    occurrences: list[Occurrence] = field(default_factory=list)
 
     @property
     def predicted(self) -> int | None:
@@ -352,10 +369,21 @@ class Explanation:
         return np.asarray(self.topic_parts[:, int(np.argmax(self.topics))])
 
     @property
+    def shown_parts(self) -> np.ndarray:
+        """Contributions of the words to the lead, or `main_parts` if there is no contrast."""
+        return self.main_parts if self.contrast is None else self.contrast.words
+
+    @property
     def ranked(self) -> np.ndarray:
         """Indices of the words, those that change the lead most, up or down, first."""
-        parts = self.main_parts if self.contrast is None else self.contrast.words
-        return np.argsort(-np.abs(parts), kind="stable")
+        return np.argsort(-np.abs(self.shown_parts), kind="stable")
+
+    @property
+    def coloured_text(self) -> list[tuple[str, int]]:
+        """The text in pieces, each with its colour by what its words contribute to the lead:
+        1 to 3 for, −1 to −3 against, 0 neither."""
+        parts = dict(zip(self.names, self.shown_parts.tolist(), strict=True))
+        return coloured(self.text, self.occurrences, parts)
 
     def _row(self, j: int, parts: np.ndarray) -> WordPart:
         topic = int(np.argmax(self.topic_parts[j]))
@@ -375,10 +403,10 @@ class Explanation:
         return "\n".join(line for line in lines if line)
 
     def _repr_html_(self) -> str:
-        """Show the words, darker if they matter more, and the table."""
-        parts = self.main_parts if self.contrast is None else self.contrast.words
-        words = " ".join(_tinted(self.words[j], parts[j], np.abs(parts).max()) for j in self.ranked)
-        lines = [html.escape(self._said()), words, html.escape(self._not_known())]
+        """Show the text, its words darker if they matter more, and the table."""
+        text = "".join(starmap(_tinted, cut_pieces(self.coloured_text, MAX_NOTEBOOK_TEXT)))
+        lines = [html.escape(self._said()), f'<span dir="auto">{text}</span>' if text else ""]
+        lines.append(html.escape(self._not_known()))
         shown = "".join(f"<p>{line}</p>" for line in lines if line)
         return f"{shown}{self.table._repr_html_()}"
 
@@ -399,15 +427,16 @@ class Explanation:
         return f"; {one} leads {rival} by {self.contrast.lead:.3g}"
 
 
-def _tinted(word: str, part: float, largest: float) -> str:
-    """Return a word on a background that shows its part: blue for, orange against the class.
+def _tinted(text: str, level: int) -> str:
+    """Return a piece of text on a background: blue for, orange against the class.
 
     The background is transparent, so that words are readable in light and dark notebooks.
     """
-    colour = "31, 119, 220" if part >= 0 else "230, 110, 20"
-    alpha = 0.45 * abs(part) / largest if largest > 0 else 0.0
-    style = f"background: rgba({colour}, {alpha:.2f}); padding: 0 0.2em; border-radius: 0.2em"
-    return f'<span style="{style}" title="{part:+.3g}">{html.escape(word)}</span>'
+    if not level:
+        return html.escape(text)
+    colour = "31, 119, 220" if level > 0 else "230, 110, 20"
+    style = f"background: rgba({colour}, {0.15 * abs(level):.2f}); border-radius: 0.2em"
+    return f'<span style="{style}">{html.escape(text)}</span>'
 
 
 def explain_row(
@@ -431,13 +460,14 @@ def explain_row(
     unknown : sequence of str
         Words of the document that the model does not know.
     text : str
-        Its text, for an encoder.
+        Its text, for an encoder and to show words as they stand in it.
     target, rival : object, optional
         Class, label or number to explain, and class to compare it with; see `choose_pair`.
     n_left_out : int, default=0
         Number of words to leave out, one at a time.
     """
-    told = _with_side(model, document, text, _parts(model, document, unknown))
+    told = _in_text(model, text, _parts(model, document, unknown))
+    told = _with_side(model, document, text, told)
     c, other = choose_pair(model, told.scores, target, rival)
     told = replace(told, explained=c)
     told = replace(told, contrast=contrast_with(told, model.estimator_, other))
@@ -446,8 +476,25 @@ def explain_row(
     known = np.flatnonzero(document.X.toarray()[0])
     some = [j for j in told.ranked if told.words[j] != WHOLE_TEXT][:n_left_out]
     places = [int(known[j]) if j < len(known) else None for j in some]
-    left_out = leave_out(model, document, text, places, [told.words[j] for j in some], c)
-    return replace(told, left_out=left_out)
+    texts, words = [_text_without(told, j) for j in some], [told.words[j] for j in some]
+    return replace(told, left_out=leave_out(model, document, texts, places, words, c))
+
+
+def _in_text(model: Any, text: str, told: Explanation) -> Explanation:
+    """Give words the form in which they stand in the text."""
+    known = set(told.names)
+    found = [one for one in find_occurrences(text, model.vectorizer_) if one.word in known]
+    form = forms(text, found)
+    words = [form.get(name, name) for name in told.names]
+    return replace(told, words=words, text=text, occurrences=found)
+
+
+def _text_without(told: Explanation, j: int) -> str:
+    """Return the text without any form of a word."""
+    text, found = told.text, (one for one in told.occurrences if one.word == told.names[j])
+    for form in {told.words[j], *(one.form(told.text) for one in found)}:
+        text = text_without(text, form)
+    return text
 
 
 def _with_side(model: Any, document: DocumentRows, text: str, told: Explanation) -> Explanation:
@@ -461,7 +508,8 @@ def _with_side(model: Any, document: DocumentRows, text: str, told: Explanation)
     parts = text_parts(model.encoder, text, head.side_weights / head.side.scale)
     if parts is None:
         parts = {WHOLE_TEXT: (head.side.of(document.side) @ head.side_weights)[0]}
-    places = {word: j for j, word in enumerate(told.words)}
+    rows = {name: j for j, name in enumerate(told.names)}
+    places = {one.form(text).casefold(): rows[one.word] for one in told.occurrences}
     further = [word for word in parts if word not in places]
     places |= {word: len(told.words) + j for j, word in enumerate(further)}
     class_parts = np.vstack([told.class_parts, np.zeros((len(further), len(told.classes)))])
@@ -470,6 +518,7 @@ def _with_side(model: Any, document: DocumentRows, text: str, told: Explanation)
     return replace(
         told,
         words=[*told.words, *further],
+        names=[*told.names, *further],
         weights=np.r_[told.weights, np.zeros(len(further))],
         topic_parts=np.vstack([told.topic_parts, np.zeros((len(further), len(told.topics)))]),
         class_parts=class_parts,
@@ -486,8 +535,9 @@ def _parts(model: Any, document: DocumentRows, unknown: Sequence[str]) -> Explan
     scores = scores_of(estimator, X, s[None], document.side)
     predicted = read_predictions(estimator, scores, model.target_names_)
     parts = topic_parts(x[here], estimator.components_.T[here].astype(float), s, loss)
+    names = list(model_words(model)[here])
     return Explanation(
-        list(model_words(model)[here]),
+        names,
         x[here],
         list(model.topic_names_),
         s,
@@ -497,6 +547,7 @@ def _parts(model: Any, document: DocumentRows, unknown: Sequence[str]) -> Explan
         prediction=predicted[0][0],
         confidence=predicted[1][0],
         unknown=list(unknown),
+        names=names,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -102,6 +103,14 @@ def scores_of(estimator: Any, X: Any, S: np.ndarray, side: Any = None) -> np.nda
     return np.asarray(estimator.scores(X, representation=S, **given))
 
 
+def unlike_of(estimator: Any, X: Any, scores: np.ndarray) -> list[float | None]:
+    """Return how unlike the labelled documents of its class each document is; None if unknown."""
+    if X is None or predicted_kind(estimator) != "classes" or estimator.pooled_head is None:
+        return [None] * len(scores)
+    found = estimator.unlike(X, scores=scores)
+    return [None if math.isnan(one) else one for one in found.tolist()]
+
+
 def label_thresholds(estimator: Any) -> np.ndarray:
     """Return the thresholds for scores of several labels; 0 for classes and numbers."""
     zeros = np.zeros(np.shape(estimator.target_components_)[1])
@@ -144,17 +153,50 @@ def read_predictions(estimator: Any, scores: np.ndarray, names: list[Any]) -> tu
     return labels, np.maximum(P, 1 - P).min(axis=1).tolist()
 
 
-def number_decimals(model: Any) -> list[int]:
+def learns_logarithms(estimator: Any) -> bool:
+    """Return whether the scores of some numbers are logarithms."""
+    return predicted_kind(estimator) == "numbers" and bool(estimator.coding.logs.any())
+
+
+def read_intervals(estimator: Any, scores: np.ndarray) -> np.ndarray | None:
+    """Return the bounds of predicted numbers (n × k × 2) for rows of scores, NaN if unknown.
+
+    None if the estimator predicts something else, or has another head than the pooled one.
+    """
+    if predicted_kind(estimator) != "numbers" or estimator.pooled_head is None:
+        return None
+    bounds = estimator.read_interval(scores).reshape(*np.shape(scores), 2)
+    unknown = np.isinf(np.asarray(estimator.pooled_head.half_width))[:, None]
+    return np.where(unknown, np.nan, bounds)
+
+
+def number_decimals(model: Any) -> list[int | None]:
     """Return the number of meaningful decimals of each predicted number; negative for tens.
 
     The last decimal is a thousandth to a hundredth of the half-width of the 90 % interval or, if
-    that is unknown, of the standard deviation of the fit's predictions.
+    that is unknown, of the standard deviation of the fit's predictions. None for numbers that are
+    learned as logarithms: three digits mean something there, whatever the size of the number.
     """
     head = getattr(model.estimator_, "pooled_head", None)
-    scores = document_scores(model)
-    widths = np.full(scores.shape[1], np.inf) if head is None else np.asarray(head.half_width)
-    widths = np.where(np.isfinite(widths) & (widths > 0), widths, scores.std(axis=0))
-    return [2 - int(np.floor(np.log10(width))) if width > 0 else 6 for width in widths.tolist()]
+    logs = model.estimator_.coding.logs.tolist()
+    widths = np.zeros(len(logs)) if head is None else np.asarray(head.half_width)
+    unknown = ~(np.isfinite(widths) & (widths > 0))
+    if unknown.any():  # a model that forgot its documents shows six decimals
+        kept = model.fitted.forgotten is None
+        widths = np.where(unknown, document_scores(model).std(axis=0) if kept else 0.0, widths)
+    found = [2 - int(np.floor(np.log10(width))) if width > 0 else 6 for width in widths.tolist()]
+    return [None if log else places for log, places in zip(logs, found, strict=True)]
+
+
+def round_number(value: float, decimals: int | None) -> float:
+    """Round a predicted number to the decimals of `number_decimals`.
+
+    Examples
+    --------
+    >>> round_number(1234.567, 1), round_number(1234.567, None), round_number(0.0123456, None)
+    (1234.6, 1230.0, 0.0123)
+    """
+    return float(f"{value:.3g}") if decimals is None else round(value, decimals)
 
 
 def score_scale(estimator: Any, scores: np.ndarray) -> tuple[float, np.ndarray]:

@@ -22,9 +22,12 @@ from cofactor.targets.classes import encode_classes
 from cofactor.targets.reading import read_numbers, readable, tall
 from cofactor.text.describe.predictions import (
     has_head,
+    number_decimals,
     predicted_kind,
     read_predictions,
+    round_number,
     topic_links,
+    unlike_of,
 )
 from cofactor.text.describe.table import Table
 from cofactor.text.describe.topic_words import Words, profiles, rank_words, shown_words
@@ -62,6 +65,7 @@ class Document:
     share: float  # of that topic in the document
     prediction: Any
     confidence: float | None  # probability of the prediction; None for numbers
+    unlike: float | None = None  # share of the class nearer to its labelled documents; or unknown
 
 
 @dataclass(frozen=True)
@@ -102,16 +106,9 @@ def topic_names(shown: list[Any], words: np.ndarray, seeded: dict[int, Seed]) ->
     ]
 
 
-def corpus_shares(S: np.ndarray, components: np.ndarray) -> np.ndarray:
-    """Return each topic's share of the corpus: its mean over documents with known words."""
-    shares = topic_shares(S, components)
-    filled = shares[shares.sum(axis=1) > 0]
-    return filled.mean(axis=0) if len(filled) else np.zeros(len(components))
-
-
-def class_topics(S: np.ndarray, head: np.ndarray) -> np.ndarray:
+def class_topics(masses: np.ndarray, head: np.ndarray) -> np.ndarray:
     """Return the part of each topic in the scores of each class over the corpus (k × r)."""
-    parts = (S.sum(axis=0)[:, None] * head).T
+    parts = (masses[:, None] * head).T
     total = parts.sum(axis=1, keepdims=True)
     return np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
 
@@ -173,8 +170,18 @@ def shown_link(model: Any, topic: Topic) -> str:
     """Return a topic's link as text: a percentage for classes, else the value."""
     if topic.label_weight is None:
         return ""
-    form = ".0%" if hasattr(model.estimator_, "classes_") else ".3g"
-    return f"{topic.label_weight:{form}}"
+    if hasattr(model.estimator_, "classes_"):
+        return f"{topic.label_weight:.0%}"
+    return shown_number(model, model.target_names_.index(topic.label), topic.label_weight)
+
+
+def shown_number(model: Any, target: int, value: float) -> str:
+    """Return a predicted number with the digits that mean something."""
+    decimals = number_decimals(model)[target]
+    number = round_number(value, decimals)
+    places = max(decimals, 0) if decimals is not None else 0 if abs(number) >= 100 else 2
+    text = f"{number:,.{places}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
 def shown_stability(topic: Topic) -> str:
@@ -203,7 +210,7 @@ def shown_topics(model: Any) -> np.ndarray:
 def topic_table(model: Any, n_words: int, by: str) -> Table[Topic]:
     """Return the topics of a fitted model, each with its first words."""
     A, words, ranking = shown_topics(model), model_words(model), word_ranking(model, by)
-    P, shares = profiles(A), corpus_shares(model.document_topics_, model.estimator_.components_)
+    P, shares = profiles(A), model.fitted.corpus.shares
     tops, scores = shown_words(A, ranking, n_words), model.coherence_
     if ranking is None:
         scores = getattr(model, "probable_coherence_", scores)
@@ -223,15 +230,32 @@ def topic_table(model: Any, n_words: int, by: str) -> Table[Topic]:
     return Table(rows, Topic)
 
 
-def document_table(model: Any, S: np.ndarray, scores: np.ndarray) -> Table[Document]:
-    """Return the main topic, prediction and confidence of documents with representations S."""
+def repeated_topics(model: Any) -> list[int]:
+    """Return the topics whose first words mostly come from passages that texts repeat."""
+    words = set(getattr(model.vectorizer_, "repeated_words_", None) or ())
+    if not words:
+        return []
+    return [
+        topic.topic
+        for topic in topic_table(model, COHERENCE_WORDS, "coherence")
+        if 2 * sum(w for word, w in zip(topic.words, topic.weights, strict=True) if word in words)
+        > sum(topic.weights)
+    ]
+
+
+def document_table(model: Any, S: np.ndarray, scores: np.ndarray, X: Any = None) -> Table[Document]:
+    """Return the main topic, prediction and confidence of documents with representations S.
+
+    Their words X, if they are given, tell how unlike the labelled documents they are.
+    """
     estimator, names = model.estimator_, model.topic_names_
     shares = topic_shares(S, estimator.components_)
     best = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).tolist()
     predicted = read_predictions(estimator, scores, model.target_names_)
+    unlike = unlike_of(estimator, X, scores)
     rows = [
         Document(d, k, names[k] if k >= 0 else "", float(shares[d, max(k, 0)]), *rest)
-        for d, (k, *rest) in enumerate(zip(best, *predicted, strict=True))
+        for d, (k, *rest) in enumerate(zip(best, *predicted, unlike, strict=True))
     ]
     return Table(rows, Document)
 
@@ -244,9 +268,9 @@ def class_table(model: Any, n_words: int) -> Table[TopicClass]:
     B = estimator.target_components_  # used for numbers, whose links may be negative
     if predicted_kind(estimator) != "numbers":
         B = topic_links(estimator) * estimator.components_.sum(axis=1)[:, None]
-    parts = class_topics(model.document_topics_, B)
-    shares = corpus_shares(model.document_topics_, estimator.components_)
-    scores = keyword_scores(parts, shares, profiles(shown_topics(model)))
+    corpus = model.fitted.corpus
+    parts = class_topics(corpus.masses, B)
+    scores = keyword_scores(parts, corpus.shares, profiles(shown_topics(model)))
     rows = [
         TopicClass(name, tuple(words[top_places(score, n_words)]), tuple(part.tolist()))
         for name, part, score in zip(model.target_names_, parts, scores, strict=True)

@@ -13,8 +13,9 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.problem import take
 from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import labelled_mask
+from cofactor.text.class_names import name_labels, task_of
 from cofactor.text.describe.compare import measure_drift
-from cofactor.text.describe.predictions import has_head, infer_task, predicted_kind, target_names
+from cofactor.text.describe.predictions import has_head, predicted_kind, target_names
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.documents import (
     DocumentRows,
@@ -25,16 +26,13 @@ from cofactor.text.documents import (
 )
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.encoders import labels_by_meaning
 from cofactor.text.fitting import (
     encoder_asked,
     finish_fit,
     fit_vectors,
-    labels_come_from_names,
     let_go,
     new_estimator,
     record_encoder,
-    seed_labels,
     with_seeds,
 )
 from cofactor.text.labelling.suggestions import labelled_documents
@@ -63,49 +61,45 @@ def refit(
             "No document has a word of the model; pass documents like those of its fit."
         )
     places = _sampled(model, X, y, sample)
-    some, labels = X, y
-    if places is not None:
-        some, labels = X[places], None if y is None else take(y, places)
-    side = None
-    if by_names := labels_come_from_names(model, y):
-        side = fit_vectors(model, model.vectorizer_, texts, X, None, "classes", known)
-    if by_names and side is not None:
-        found = labels_by_meaning(model.encoder, model.seeds, side)
-        labels, trust = found if places is None else (part[places] for part in found)
-        weights = {"target_weights": trust}
-    else:
-        labels, weights = _labels(model, some, labels)
-    task = _task(model, labels)
+    task = _task(model, y)
+    rows = DocumentRows(X, fit_vectors(model, model.vectorizer_, texts, X, y, task, known))
+    named = name_labels(model, model.vectorizer_, X, y, None, rows.side)
+    if named is None and y is None and has_head(model.estimator_):
+        raise ValueError("y is None, but this model predicts; pass the documents' labels.")
+    labels, given = y, rows.given
+    if named is not None:
+        labels, given = named.labels, named.given(rows.side)
     estimator = new_estimator(model, task, model.seed_)
     estimator.set_params(max_iter=iterations or model.max_iter, priors=_priors(model, X))
     settled.hold(estimator, model.estimator_.components_, model_words(model))
-    if not by_names:
-        side = fit_vectors(model, model.vectorizer_, texts, X, labels, task, known)
-    rows = DocumentRows(X, side)
-    given = {} if by_names else (rows if places is None else rows.select(places)).given
+    some = X
+    if places is not None:
+        some, labels = X[places], None if labels is None else take(labels, places)
+        given = {name: values[places] for name, values in given.items()}
     fitted = run_fit(
-        estimator, some, labels, iterations, model.callbacks, model.estimator_, **weights, **given
+        estimator, some, labels, iterations, model.callbacks, model.estimator_, **given
     )
     fitted = let_go(model, fitted)
-    if weights:  # labels from seeds do not show how well true labels are predicted
+    if named is not None:  # labels from names do not show how well true labels are predicted
         fitted.forget_held_out()
     learned = {
         "target_names": target_names(fitted, y),
         "documents": FittedDocuments(
-            fingerprint(texts), X, fitted, side, encoder_asked(model, task)
+            fingerprint(texts), X, fitted, rows.side, encoder_asked(model, task)
         ),
         "encoder": record_encoder(model, fitted),
+        "class_starts": None if named is None else named.starts,
         "learned": None,
     }
     new = finish_fit(lambda: described(model, fitted, settled, rows, digest, y, **learned))
-    if some is not X:
+    if places is not None:
         fitted.amend(representation=new.document_topics_)  # of all documents, as the rest
     return new.amend(drift=measure_drift(model, new, range(len(settled)), rows, rows))
 
 
-def _task(model: Any, labels: Any) -> str:
+def _task(model: Any, y: Any) -> str:
     """Return the task of the refit; labels that the first fit read as classes stay classes."""
-    task = infer_task(labels, model.task)
+    task = task_of(model, y)
     if task == "numbers" != model.task and predicted_kind(model.estimator_) == "classes":
         return "classes"  # which refuses fractions
     return task
@@ -132,16 +126,6 @@ def _sampled(model: Any, X: Any, y: Any, sample: int | None) -> Any:
     others = np.random.default_rng(model.seed_).permutation(np.flatnonzero(~labelled))
     others = others[: max(sample - np.count_nonzero(labelled), 0)]
     return np.sort(np.concatenate([np.flatnonzero(labelled), others]))
-
-
-def _labels(model: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the labels, including those from seeds, and their weights."""
-    seeds = read_seeds(model.seeds, model.vectorizer_, max(1, len(model.seeds or ())))
-    if (found := seed_labels(model, seeds, X, y)) is not None:
-        return found[0], {"target_weights": found[1]}
-    if y is None and has_head(model.estimator_):
-        raise ValueError("y is None, but this model predicts; pass the documents' labels.")
-    return y, {}
 
 
 def _check_number(name: str, value: Any) -> None:

@@ -1,15 +1,18 @@
 """Suggests documents to label next, each with a reason.
 
-Three kinds of documents are worth a label:
+Four kinds of documents are worth a label:
 
 - the first document of a topic without labels: a label says what the topic means;
+- documents that are typical of many others without a label like them: they show what there is. A
+  model of few labels cannot tell which of its calls are close;
 - close calls, whose two best classes are almost equally probable: a label moves the border. Classes
   take turns, so that one that is hard to distinguish does not get all the labels;
 - documents drawn at random: they reveal what the model is wrongly sure of, and their labels are a
   fair test.
 
-A mixture prefers first documents of topics to close calls, because what looks like a close call may
-belong to a class that the model does not know yet. Near-duplicates of labelled or chosen documents
+A mixture prefers first documents of topics, then typical ones until there are twice as many labels
+as topics, then close calls: what looks like a close call may belong to a class that the model does
+not know yet. Near-duplicates of labelled or chosen documents
 are left out, since they add nothing. Documents with few words come last, except in random checks:
 most of them are close calls only because they say little, and so would their labels.
 
@@ -38,11 +41,15 @@ from cofactor.text.describe.table import Table
 from cofactor.text.documents import known_rows, read_documents
 
 CLOSE, FIRST, RANDOM = "close call", "first of its topic", "random check"
+TYPICAL = "typical of many"
 STRATEGIES = ("mixed", "close", "topics", "random")
 RANDOM_PART = 5  # one in this many rows is drawn at random
 MAX_TRIED = 20  # rows of a topic that are tried in turn
 LAST_FACTOR = 1e-9  # a factor that puts rows behind all others, in their own order
 MIN_DUPLICATE = 0.9  # cosine from which rows are near-duplicates
+LABELS_PER_TOPIC = 2  # up to which typical rows are preferred to close calls
+MAX_COMPARED = 1000  # rows that are compared with each other to find typical ones
+LIKENESS_POWER = 4  # of the cosine: only rows that are much alike stand for each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +70,10 @@ class Candidates:
         Which rows are labelled; these are not chosen.
     covered : array (r,)
         Which topics have a label.
+    side : array (n, d) or None
+        Vectors of an encoder.
+    n_labels : int
+        Number of labels that the model knows, of these rows or of others.
     """
 
     rows: Any
@@ -71,6 +82,8 @@ class Candidates:
     classes: np.ndarray | None
     labelled: np.ndarray
     covered: np.ndarray
+    side: np.ndarray | None = None
+    n_labels: int = 0
 
 
 def choose_rows(
@@ -85,19 +98,22 @@ def choose_rows(
     rankings = {
         CLOSE: _close_calls(candidates),
         FIRST: _first_of_topics(candidates),
+        TYPICAL: _typical(candidates),
         RANDOM: ([row] for row in random.permutation(len(candidates.labelled)).tolist()),
     }
-    for reason, end in _ends(strategy, n):
+    for reason, end in _ends(strategy, n, candidates):
         chosen.take(rankings[reason], end, reason)
     return chosen.rows
 
 
-def _ends(strategy: str, n: int) -> list[tuple[str, int]]:
+def _ends(strategy: str, n: int, candidates: Candidates) -> list[tuple[str, int]]:
     """Return the reasons in order, each with the number of rows chosen by then."""
     if strategy != "mixed":
         return [({"close": CLOSE, "topics": FIRST, "random": RANDOM}[strategy], n)]
     chosen = n - n // RANDOM_PART
-    return [(FIRST, chosen), (CLOSE, chosen), (RANDOM, n)]
+    lacking = LABELS_PER_TOPIC * candidates.shares.shape[1] - candidates.n_labels
+    typical = min(chosen, max(0, lacking))
+    return [(FIRST, chosen), (TYPICAL, typical), (CLOSE, chosen), (RANDOM, n)]
 
 
 def _close_calls(candidates: Candidates) -> Iterator[list[int]]:
@@ -129,6 +145,38 @@ def _first_of_topics(candidates: Candidates) -> Iterator[list[int]]:
     for k in np.argsort(-shares.sum(axis=0), kind="stable"):
         if not candidates.covered[k]:
             yield top_places(central[:, k], MAX_TRIED).tolist()
+
+
+def _typical(candidates: Candidates) -> Iterator[list[int]]:
+    """Yield rows that resemble many rows which no labelled or earlier row resembles.
+
+    This is the greedy choice for facility location. Of many rows it takes a sample with even steps.
+    """
+    known = np.flatnonzero(np.diff(candidates.rows.indptr) > 0)
+    if len(known) == 0:
+        return
+    step = -(-len(known) // MAX_COMPARED)
+    rows, labelled = known[::step], np.flatnonzero(candidates.labelled)
+    likeness = _likeness(candidates, rows, rows)
+    covered = _likeness(candidates, rows, labelled).max(axis=1, initial=0.0)
+    free = ~candidates.labelled[rows] & ~_have_few_words(candidates.rows)[rows]
+    while free.any():
+        gains = np.maximum(likeness - covered, 0.0).sum(axis=1)
+        best = int(np.where(free, gains, -1.0).argmax())
+        free[best] = False
+        covered = np.maximum(covered, likeness[best])
+        yield [int(rows[best])]
+
+
+def _likeness(candidates: Candidates, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return how much rows are alike in their topics and, if there are some, their vectors."""
+    views = [np.sqrt(candidates.shares)]
+    if candidates.side is not None:
+        views.append(np.asarray(candidates.side, dtype=float))
+    cosines = [normalize(view[rows]) @ normalize(view[others]).T for view in views if len(others)]
+    if not cosines:
+        return np.zeros((len(rows), 0))
+    return np.asarray(np.clip(np.mean(cosines, axis=0), 0.0, 1.0) ** LIKENESS_POWER)
 
 
 def _have_few_words(rows: Any) -> np.ndarray:
@@ -187,7 +235,7 @@ def suggest(
         raise ValueError(f"n={n!r} must be a whole number of at least 1.")
     documents = known_rows(model, read_documents(documents))
     S, scores = represent_documents(model, documents)
-    candidates = candidates_of(model, documents.X, S, scores, y)
+    candidates = candidates_of(model, documents.X, S, scores, y, documents.side)
     seed = check_random_state(model.seed_ if random_state is None else random_state)
     random = np.random.default_rng(seed.randint(2**31 - 1))
     chosen = choose_rows(candidates, int(n), strategy, random)
@@ -201,16 +249,23 @@ def suggest(
 
 
 def candidates_of(
-    model: Any, X: sp.csr_array, S: np.ndarray, scores: np.ndarray, y: Any
+    model: Any,
+    X: sp.csr_array,
+    S: np.ndarray,
+    scores: np.ndarray,
+    y: Any,
+    side: np.ndarray | None = None,
 ) -> Candidates:
     """Return documents as candidates for `choose_rows`."""
     shares = topic_shares(S, model.estimator_.components_)
     labelled = labelled_documents(model, y, X.shape[0])
-    covered = getattr(model, "topic_support_", np.zeros(shares.shape[1])) > 0
+    support = getattr(model, "topic_support_", np.zeros(shares.shape[1]))
+    n_labels = max(int(np.sum(support)), int(np.count_nonzero(labelled)))
+    covered = support > 0
     covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support"] > 0
     rows = sp.csr_array(normalize(X.astype(float)))
     margins, classes = close_calls(model.estimator_, scores)
-    return Candidates(rows, shares, margins, classes, labelled, covered)
+    return Candidates(rows, shares, margins, classes, labelled, covered, side, n_labels)
 
 
 def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:

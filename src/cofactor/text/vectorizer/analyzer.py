@@ -1,29 +1,21 @@
-"""Turns a text into its words: splits it, drops stop words, joins n-grams, and finds stems.
+"""Turns a text into its words: splits it, drops stop words and joins n-grams.
 
 *Scripts without spaces.* Chinese, Japanese, Thai, Lao, Khmer and Burmese have no spaces between
 words, and Korean words carry their particles. As in search engines, such runs become overlapping
 pairs of letters, which find words without a dictionary. A letter includes its marks (vowel signs
 and tones). A Chinese character is also a word by itself. A pair never mixes scripts, because words
 often end where the script changes.
-
-*Stems.* Most languages have many forms of a word: "Regierung", "Regierungen", "Regierungsbildung".
-In a few hundred texts each form is rare, and a model learns from none of them. So words that agree
-in their first letters count as one, named by the most frequent form. Cutting words after a fixed
-number of letters needs no dictionary and works about as well as stemmers in most languages
-(McNamee, Nicholas and Mayfield, "Addressing morphological variation in alphabetic languages", SIGIR
-2009). Arabic attaches "and", "the" and some prepositions to the beginning of a word; these are cut
-off first (Larkey, Ballesteros and Connell, "Improving stemming for Arabic information retrieval",
-SIGIR 2002).
 """
 
 from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby, islice, pairwise
 
 from cofactor._warnings import warn
 from cofactor.text.vectorizer.cleaning import clean, normalise
@@ -50,7 +42,6 @@ UNSPACED = {
     "Myanmar": "\u1000-\u103f\u104e-\u108f\u109a-\u109f",
 }
 MAX_WORD_LENGTH = 100  # in characters; longer words are data, such as pictures in base64
-STEM_LETTERS = 6  # the forms of a word agree in this many letters
 
 _RUN = re.compile("|".join(f"[{letters}]+" for letters in UNSPACED.values()))
 _HAN = re.compile(f"[{UNSPACED['Han']}]")
@@ -60,12 +51,13 @@ _WRITTEN_LETTER = re.compile(
     f"[^{COMBINING_MARKS}](?:[{COMBINING_MARKS}]|(?<=[\u17d2\u1039]).)*"
     "|."
 )
-_ARTICLE = re.compile("^(?:و?(?:ال|بال|كال|فال|لل)(?=..)|و(?=...))")  # leaves at least two letters
-_find_words = re.compile(WORD_PATTERN).findall
+_WORD = re.compile(WORD_PATTERN)
+_find_words = _WORD.findall
 # ASCII characters that separate words
 _PUNCTUATION_TO_SPACES = {ord(sign): " " for sign in set(string.punctuation) - {"'", "_"}}
 
 Analyzer = Callable[[str], list[str]]
+Place = tuple[int, int]  # the start and the end of characters in a text
 StopLists = Mapping[str, Iterable[str]]
 
 
@@ -113,14 +105,36 @@ def has_overlong_word(text: str) -> bool:
     return any(len(word) > MAX_WORD_LENGTH for word in words)
 
 
+def find_places(text: str) -> tuple[list[Place], list[list[Place]]]:
+    """Return where the words of a text stand, and the letters of each unspaced run.
+
+    Examples
+    --------
+    >>> find_places("Ok! 天气")
+    ([(0, 2)], [[(4, 5), (5, 6)]])
+    """
+    text = text.replace("’", "'")
+    runs = [found.span() for found in _RUN.finditer(text)]
+    rest = _RUN.sub(lambda found: " " * len(found[0]), text) if runs else text
+    words = [found.span() for found in _WORD.finditer(rest)]
+    letters = [[found.span() for found in _WRITTEN_LETTER.finditer(text, *run)] for run in runs]
+    return words, letters
+
+
 def is_unspaced(token: str) -> bool:
     """Return whether a token is in a script without spaces."""
     return _RUN.match(token) is not None
 
 
 def tidy(text: str) -> str:
-    """Return text in lower case and composed form, with one kind of apostrophe."""
-    return normalise("NFC", text).lower().replace("’", "'")
+    """Return text in lower case and composed form, with one kind of apostrophe.
+
+    Examples
+    --------
+    >>> tidy("İstanbul’DA")  # Python's own lower case has a dot after the i
+    "istanbul'da"
+    """
+    return normalise("NFC", text).replace("İ", "i").lower().replace("’", "'")
 
 
 # What a text is split into, by the name that users give it.
@@ -137,7 +151,9 @@ def make_analyzer(
     tokens: str = "words",
     cleaned: bool = False,
     grammar: bool = False,
-) -> Analyzer:
+    languages: StopLists | None = None,
+    drop: Callable[[str], str] | None = None,
+) -> WordAnalyzer:
     """Return a function from a text to its words, without stop words, and their n-grams.
 
     Parameters
@@ -153,6 +169,10 @@ def make_analyzer(
         Remove markup.
     grammar : bool
         Append stop words after the other words instead of dropping them; n-grams exclude them.
+    languages : dict of iterables, optional
+        The grammatical words that tell the language of a text, if these are not the stop words.
+    drop : callable, optional
+        Takes a text and returns what to read of it.
 
     Examples
     --------
@@ -170,7 +190,8 @@ def make_analyzer(
     every = _TokenCache(set(), TOKENS[tokens]) if grammar else None
     join = {"words": _ngrams, "auto": _spaced_ngrams, "characters": _inside}[tokens]
     grams = None if (longest == 1 and tokens != "characters") else partial(join, shortest, longest)
-    return partial(_analyze, caches, grams, clean if cleaned else None, every)
+    tellers = caches if languages is None else _caches(languages, tokens)
+    return WordAnalyzer(caches, tellers, grams, cleaned, every, drop)
 
 
 def grammatical(stop_words: StopLists, words: Iterable[str]) -> list[str]:
@@ -184,22 +205,76 @@ def _caches(stop_words: Iterable[str] | StopLists, tokens: str) -> list[_TokenCa
     return [_TokenCache({tidy(word) for word in one}, TOKENS[tokens]) for one in lists or [()]]
 
 
-def _analyze(
-    caches: list[_TokenCache],
-    grams: Callable[[list[str]], list[str]] | None,
-    clean_text: Callable[[str], str] | None,
-    every: _TokenCache | None,
-    text: str,
-) -> list[str]:
-    text = tidy(text if clean_text is None else clean_text(text))
-    pieces = (text.translate(_PUNCTUATION_TO_SPACES) if text.isascii() else text).split()
-    readings = [list(chain.from_iterable(map(cache.__getitem__, pieces))) for cache in caches]
-    best = min(range(len(caches)), key=lambda i: len(readings[i]))
-    words = readings[best] if grams is None else grams(readings[best])
-    if every is None:
-        return words
-    found = chain.from_iterable(map(every.__getitem__, pieces))
-    return [*words, *filter(caches[best].leaves_out, found)]
+class WordAnalyzer:
+    """Splits a text into its words; made by `make_analyzer`."""
+
+    def __init__(
+        self,
+        caches: list[_TokenCache],
+        tellers: list[_TokenCache],
+        grams: Callable[[list[str]], list[str]] | None,
+        cleaned: bool,
+        every: _TokenCache | None,
+        drop: Callable[[str], str] | None,
+    ) -> None:
+        self._caches, self._tellers, self._drop = caches, tellers, drop
+        self._grams, self._cleaned, self._every = grams, cleaned, every
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the words of a text and their n-grams; grammatical words, if kept, come last."""
+        return self.read(text)[1]
+
+    def read(self, text: str) -> tuple[int, list[str]]:
+        """Return the place of the text's language, and the words of the text."""
+        pieces = self._pieces(text)
+        language, words = self._best_reading(pieces)
+        words = words if self._grams is None else self._grams(words)
+        if self._every is None:
+            return language, words
+        found = chain.from_iterable(map(self._every.__getitem__, pieces))
+        return language, [*words, *filter(self._cache(language).leaves_out, found)]
+
+    def stop_list(self, text: str) -> tuple[int, Callable[[str], bool]]:
+        """Return the place of the text's language, and which words are stop words in it."""
+        language = self._best_reading(self._pieces(text))[0]
+        return language, self._cache(language).leaves_out
+
+    def _cache(self, language: int) -> _TokenCache:
+        return self._caches[min(language, len(self._caches) - 1)]
+
+    def _pieces(self, text: str) -> list[str]:
+        text = clean(text) if self._cleaned else text
+        text = tidy(text if self._drop is None else self._drop(text))
+        return (text.translate(_PUNCTUATION_TO_SPACES) if text.isascii() else text).split()
+
+    def _best_reading(self, pieces: list[str]) -> tuple[int, list[str]]:
+        """Return the place of the language whose list drops most words, and the words left."""
+        if len(self._tellers) == 1:
+            return 0, _words(self._caches[0], pieces)
+        found = [_words(teller, pieces) for teller in self._tellers]
+        fewest = min(map(len, found))
+        best = [i for i, words in enumerate(found) if len(words) == fewest]
+        if len(best) > 1 and (script := main_script(pieces)):
+            best = [i for i in best if self._tellers[i].script == script] or best
+        language, own = best[0], self._caches is self._tellers
+        return language, found[language] if own else _words(self._cache(language), pieces)
+
+
+def _words(cache: _TokenCache, pieces: list[str]) -> list[str]:
+    return list(chain.from_iterable(map(cache.__getitem__, pieces)))
+
+
+def main_script(words: Iterable[str]) -> str:
+    """Return the first word of the Unicode names of most letters, or "".
+
+    Examples
+    --------
+    >>> main_script(["мир", "ok"]), main_script(["12"])
+    ('CYRILLIC', '')
+    """
+    letters = islice((letter for word in words for letter in word if letter.isalpha()), 1000)
+    counts = Counter(unicodedata.name(letter, "?").split()[0] for letter in letters)
+    return counts.most_common(1)[0][0] if counts else ""
 
 
 class _TokenCache(dict[str, tuple[str, ...]]):
@@ -209,6 +284,7 @@ class _TokenCache(dict[str, tuple[str, ...]]):
 
     def __init__(self, stop_words: set[str], find: Callable[[str], list[str]]) -> None:
         self._find, self._stop = find, stop_words
+        self.script = main_script(sorted(stop_words))
         parts = {part for word in stop_words for part in find_words(word)} - stop_words
         if parts:
             warn(
@@ -253,46 +329,3 @@ def _inside(shortest: int, longest: int, words: list[str]) -> list[str]:
         for n in range(min(shortest, len(word)), min(longest, len(word)) + 1)
         for i in range(len(word) - n + 1)
     ]
-
-
-# ---- stems
-
-
-class Stems(dict[str, str]):
-    """Maps a word, or an n-gram of words, to its stem; with ``letters=None``, to itself."""
-
-    def __init__(self, letters: int | None) -> None:
-        self.letters = letters
-        self.forms: Counter[str] = Counter()
-
-    def __missing__(self, word: str) -> str:
-        stem = word
-        if self.letters is not None:
-            parts = (_ARTICLE.sub("", part)[: self.letters] for part in word.split(" "))
-            stem = " ".join(parts)
-        self[word] = stem
-        return stem
-
-    def read(self, words: Iterable[str]) -> Iterator[str]:
-        """Return the stems of words, and count the words."""
-        if self.letters is None:
-            return iter(words)
-        words = list(words)
-        self.forms.update(words)
-        return map(self.__getitem__, words)
-
-    def names(self, stems: Iterable[str]) -> list[str]:
-        """Return the most frequent word of each stem; the shortest if several are equally frequent.
-
-        Examples
-        --------
-        >>> stems = Stems(3)
-        >>> list(stems.read(["moons", "moon", "moons", "sun"]))
-        ['moo', 'moo', 'moo', 'sun']
-        >>> stems.names(["moo", "sun"])
-        ['moons', 'sun']
-        """
-        best: dict[str, str] = {}
-        for word in sorted(self.forms, key=lambda word: (-self.forms[word], len(word), word)):
-            best.setdefault(self[word], word)
-        return [best.get(stem, stem) for stem in stems]

@@ -18,18 +18,13 @@ from cofactor.text.vectorizer.languages import (
     DetectedLanguage,
     detect_languages,
 )
+from cofactor.text.vectorizer.passages import Passages, RepeatedPassage
 
 MAX_ROWS = 5  # row numbers that are reported
-MAX_LEARNED = 500  # passages are collected from this many texts, later only counted
-MIN_COMMON = 0.3  # share of texts that makes a passage common
-END_LENGTH = 2000  # characters at the beginning and at the end of a text that are searched
-MIN_PASSAGE = 20  # length of the shortest passage, in characters
 MAX_GARBLED = 30  # characters of a garbled word on each side of the garbled letters
 
-_PASSAGES = re.compile(r"[\r\n]+|(?<=[.!?。！？])\s+")
 _GARBLED = re.compile(r"[ÂÃÄÅÐÑ×Ø][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€.")
 _SPACE = re.compile(r"[ \t\r\n]")  # no-break spaces are garbled letters, too
-_DIGITS = re.compile(r"\d+")
 
 
 class Change(NamedTuple):
@@ -72,41 +67,6 @@ class EvenSample:
 
 
 @dataclass
-class Passages:
-    """Counts lines and sentences that several texts share."""
-
-    texts: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    wording: dict[str, str] = field(default_factory=dict)
-
-    def add(self, text: str) -> None:
-        """Count the passages of a text; after `MAX_LEARNED` texts, only those common so far."""
-        long = len(text) > 2 * END_LENGTH
-        ends = f"{text[:END_LENGTH]}\n{text[-END_LENGTH:]}" if long else text
-        found = {_key(passage): passage.strip() for passage in _PASSAGES.split(ends)}
-        learning = self.texts < MAX_LEARNED
-        for key, passage in found.items():
-            if key in self.counts or (learning and len(passage) >= MIN_PASSAGE):
-                self.counts[key] += 1
-                self.wording.setdefault(key, passage)
-        self.texts += 1
-        if self.texts == MAX_LEARNED:
-            likely = {key: n for key, n in self.counts.items() if n > MIN_COMMON / 2 * MAX_LEARNED}
-            self.counts, self.wording = Counter(likely), {key: self.wording[key] for key in likely}
-
-    def common(self) -> list[tuple[str, float]]:
-        """Return the common passages, each with the share of texts that contain it."""
-        least = max(MIN_COMMON * self.texts, MAX_ROWS)
-        found = [(key, n) for key, n in self.counts.most_common() if n >= least]
-        return [(self.wording[key], n / self.texts) for key, n in found]
-
-
-def _key(passage: str) -> str:
-    """Return a passage without what varies between texts: spaces, case and numbers."""
-    return _DIGITS.sub("0", " ".join(passage.casefold().split()))
-
-
-@dataclass
 class Inspection:
     """Counts over texts; call `add` for each."""
 
@@ -129,7 +89,7 @@ class Inspection:
         cleaned, found = clean_and_count(text)
         self.markup.update(found)
         self.texts_with_markup += bool(found)
-        self.passages.add(cleaned)
+        self.passages.add(row, cleaned)
         self.sample.add(cleaned)
         if UNCLOSED in found:
             self.unclosed.add(row)
@@ -139,6 +99,10 @@ class Inspection:
             self.emptied.add(row)
         elif found and self.change is None:
             self.change = show_change(row, text, cleaned)
+
+    def repeated(self) -> list[RepeatedPassage]:
+        """Return the passages that many texts repeat word for word, the most frequent first."""
+        return self.passages.repeated(self.sample.texts)
 
     def languages(self) -> list[DetectedLanguage]:
         """Return the languages of the texts, the most frequent first."""

@@ -1,8 +1,9 @@
 """Grammatical (stop) words of many languages, and the detection of languages by them.
 
-English words, and some Hindi ones, are listed here; the others come from the package stopwordsiso.
-A third to a half of the words of any text are grammatical, so they reveal its language: a word that
-few languages share counts more than one that many share. Some scripts belong to one language.
+English words, and some Hindi and Korean ones, are listed here; the others come from the package
+stopwordsiso. A third to a half of the words of any text are grammatical, so they reveal its
+language: a word that few languages share counts more than one that many share. Some scripts belong
+to one language.
 """
 
 from __future__ import annotations
@@ -53,8 +54,18 @@ _HINDI = """
 चाहती चाहते बाद पहले साथ तक द्वारा बीच ओर लगभग भी ही तो अन्य
 """
 
-# Words missing from stopwordsiso: Hindi conjunctions, auxiliaries, pronouns with postpositions.
-MISSING_WORDS = {"hindi": frozenset(_HINDI.split())}
+# Korean particles and endings of verbs, as pairs of letters, which is how Korean is read.
+_KOREAN = """
+습니 니다 합니 입니 됩니 줍니 니까 십시 시오 세요 어요 아요 해요 예요 에요 네요
+지요 군요 하는 하고 하여 해서 했다 한다 하며 하면 하기 하지 했습 했던 되는 된다
+되어 됐다 되고 있는 있다 있습 있으 있고 었다 았다 였다 었습 았습 겠습 이다 에서
+에는 에도 에게 으로 로서 로써 까지 부터 처럼 보다 지만 면서 는데 은데 으며 으면
+거나 들은 들이 들을 들의
+"""
+
+# Words missing from stopwordsiso: Hindi conjunctions, auxiliaries, pronouns with postpositions;
+# Korean endings.
+MISSING_WORDS = {"hindi": frozenset(_HINDI.split()), "korean": frozenset(_KOREAN.split())}
 
 # The languages whose grammatical words are known, with their ISO 639-1 codes.
 _CODES = """

@@ -18,45 +18,47 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor._sklearn import Interval, StrOptions
 from cofactor._types import BoolArray, IntArray
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
 from cofactor.text.vectorizer.analyzer import (
-    STEM_LETTERS,
     TOKENS,
     Analyzer,
-    Stems,
+    WordAnalyzer,
     grammatical,
     make_analyzer,
     tidy,
 )
+from cofactor.text.vectorizer.cleaning import clean, normalise
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
+    SAMPLE_TEXTS,
     detect_languages,
     grammatical_words,
     sample,
 )
+from cofactor.text.vectorizer.passages import RepeatedPassage, find_repeated, without_passages
+from cofactor.text.vectorizer.stems import BY_LANGUAGE, Form, Stems
 
 # ``min_df="auto"`` is the first of these limits with which texts keep this share of their words, or
 # this number of words, on average; see `rare_limit`.
 RARE_LIMITS, MIN_KEPT_SHARE, MIN_KEPT_WORDS = (5, 2), 0.9, 50
-SINGLES_DROPPED_FROM = 2000  # from this many documents, words of a single one are dropped
+SINGLES_DROPPED_FROM = 2000  # from this many documents of a language, drop words of a single one
 LIMITS_FROM = 50  # from this many documents, frequency limits apply
+WORDS_PER_LANGUAGE = 20_000  # that are kept with ``max_features="auto"``
 SHORT_TEXT = 20  # texts with fewer words on average are short; grammatical ones do not count
 MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 
 # Parameters that cofactor 0.1 did not have, with the values that reproduce it.
 DEFAULTS_OF_OLDER_MODELS = {"clean": False, "language": None, "tokens": "words", "stem": None}
 ADDED_ATTRIBUTES = ("languages_", "stop_words_", "stem_")  # fitted attributes that it did not have
-LATER_ATTRIBUTES = (
-    "grammatical_",
-    "known_share_",
-)  # attributes of later versions, which may be None
+# attributes of later versions, which may be None
+LATER_ATTRIBUTES = ("grammatical_", "known_share_", "stems_", "repeated_", "repeated_words_")
 
 
 # ---- counts
@@ -106,16 +108,48 @@ def tally(
     return list(places), counts
 
 
+class WordCounts(NamedTuple):
+    """Counts of words that add up, so that parts of a corpus can be counted separately."""
+
+    documents_with: Counter[str]
+    occurrences: Counter[str]
+    forms: Counter[Form]  # occurrences of each form of words that are cut to their stems
+    documents: int
+
+    def plus(self, other: WordCounts) -> WordCounts:
+        """Return the counts of both corpora together."""
+        return WordCounts(
+            _added(self.documents_with, other.documents_with),
+            _added(self.occurrences, other.occurrences),
+            _added(self.forms, other.forms),
+            self.documents + other.documents,
+        )
+
+    def frequencies(self, given: Sequence[str] | None = None) -> Frequencies:
+        """Return the frequencies of all words, or of the given ones."""
+        words = sorted(self.occurrences) if given is None else list(given)
+        counts = self.documents_with, self.occurrences
+        df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in counts)
+        return Frequencies(np.array(words, dtype=object), df, tf, self.documents)
+
+
+def _added(one: Counter[Any], other: Counter[Any]) -> Counter[Any]:
+    """Return the sum of two counters; their own `+` is slower."""
+    total = one.copy()
+    total.update(other)
+    return total
+
+
 def count(
     documents: Iterable[str],
     analyze: Callable[[str], Iterable[str]],
     given: Sequence[str] | None = None,
-) -> Frequencies:
+) -> WordCounts:
     """Count all words of documents, or only the given ones, without keeping any document.
 
     Examples
     --------
-    >>> count(["b a b", "b"], str.split)._asdict()["occurrences"]
+    >>> count(["b a b", "b"], str.split).frequencies().occurrences
     array([1, 3])
     """
     present: Counter[str] = Counter()
@@ -128,9 +162,7 @@ def count(
         often.update(found)
         present.update(set(found))
         n += 1
-    words = sorted(often) if given is None else list(given)
-    df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in (present, often))
-    return Frequencies(np.array(words, dtype=object), df, tf, n)
+    return WordCounts(present, often, Counter(), n)
 
 
 def as_number(limit: Any, documents: int) -> float:
@@ -138,7 +170,7 @@ def as_number(limit: Any, documents: int) -> float:
     return float(limit if isinstance(limit, Integral) else limit * documents)
 
 
-def rare_limit(found: Frequencies, max_df: Any) -> int:
+def rare_limit(found: Frequencies, max_df: Any, languages: int = 1) -> int:
     """Return the largest minimum document frequency with which texts keep most of their words.
 
     Rare words slow down a fit and add little to long texts, which have many other words. Short
@@ -148,9 +180,9 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
 
     Examples
     --------
-    >>> found = count(["a b"] * 4 + ["a"], str.split)
-    >>> rare_limit(found, max_df=1.0), rare_limit(count(["a b", "a c"], str.split), max_df=1.0)
-    (2, 1)
+    >>> found = count(["a b"] * 4 + ["a"], str.split).frequencies()
+    >>> rare_limit(found, max_df=1.0)
+    2
     """
     high = as_number(max_df, found.documents)
     numbers = found.documents_with[found.documents_with <= high]
@@ -158,7 +190,7 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
     for limit in RARE_LIMITS:
         if numbers[numbers >= limit].sum() >= enough:
             return limit
-    return 1 if found.documents < SINGLES_DROPPED_FROM else 2
+    return 1 if found.documents < SINGLES_DROPPED_FROM * languages else 2
 
 
 def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> float:
@@ -169,7 +201,7 @@ def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> 
 
     Examples
     --------
-    >>> found = count(["a b", "a c", "a"], str.split)
+    >>> found = count(["a b", "a c", "a"], str.split).frequencies()
     >>> share_known_to_others(found, np.arange(3), 1)
     0.6
     """
@@ -225,6 +257,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     clean : bool, default=True
         Remove markup: tags, URLs, e-mail addresses, control characters. Entities such as
         ``&nbsp;`` are decoded, and letters normalised (Unicode NFKC).
+    drop_repeated : bool, default=False
+        Leave out lines and sentences that at least 2 % of the documents contain word for word, such
+        as signatures and disclaimers, unless these documents are alike in their other words, too.
+        They are searched in 500 evenly spaced documents or, if documents are an iterator, in the
+        first 500.
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", or several. "auto" detects languages by
         their grammatical words in 500 evenly spaced documents or, if documents are an iterator, in
@@ -245,9 +282,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         spaces; "words": words, including whole runs of such scripts; "characters": sequences of
         characters inside words, of the lengths ``ngram_range``.
     stem : "auto", int or None, default="auto"
-        Words that agree in this many first letters count as one word, named by its most frequent
-        form. "auto" is 6, or None for English and other languages with few endings. No effect with
-        ``vocabulary`` or ``tokens="characters"``.
+        The forms of a word count as one word, named by its most frequent form. "auto" finds the
+        stem of a word by the rules of the language that the document is written in: a Snowball
+        stemmer, or the first 6 letters if there is none. It has no effect in English and other
+        languages with few endings. A number: words that agree in this many first letters count as
+        one, in all languages. No effect with ``vocabulary`` or ``tokens="characters"``.
     min_df : int, float or "auto", default="auto"
         Minimum number of documents that a word must be in; a float is a share. "auto" is 5, 2 or 1:
         the largest number with which texts keep at least 90 % of their words, or 50 words, on
@@ -255,8 +294,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     max_df : int, float or "auto", default="auto"
         Maximum number of documents that a word may be in; a float is a share. "auto" is half of the
         documents, and no limit below 50 documents.
-    max_features : int or None, default=20000
+    max_features : "auto", int or None, default="auto"
         Maximum number of words: the most frequent, in alphabetical order if equally frequent.
+        "auto" is 20,000 for each language of the documents.
     ngram_range : tuple of int, default=(1, 1)
         Lengths of word sequences; (1, 2) adds pairs of neighbouring words. With
         ``tokens="characters"``, lengths of character sequences, such as (2, 4).
@@ -277,10 +317,17 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         The languages that were given or detected, the most frequent first.
     stop_words_ : dict of str to list of str
         The words to remove, by language. Each document uses one of these lists.
-    stem_ : int or None
-        The number of first letters in which the forms of a word agree.
+    stem_ : int, "language" or None
+        The number of first letters in which the forms of a word agree, or "language" if documents
+        have the rules of their languages.
+    stems_ : list of str or None
+        The stem of each word; None if words have no stems.
     grammatical_ : list of str or None
         The grammatical words in ``words_``; None if such words are removed.
+    repeated_ : list of str
+        The repeated lines and sentences that were found, in lower case, with 0 for any number.
+    repeated_words_ : list of str
+        Words that mostly occur in them; none if they are left out.
     known_share_ : float or None
         Expected share of the words of a similar new document that are in ``words_``, estimated by
         leaving out each document of the fit in turn. Grammatical words do not count. None if the
@@ -296,6 +343,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "clean": ["boolean"],
+        "drop_repeated": ["boolean"],
         "language": [StrOptions({"auto", *CODES}), Iterable, None],
         "stop_words": [StrOptions({"auto", *CODES}), Iterable, None],
         "keep_grammar": ["boolean", StrOptions({"auto"})],
@@ -311,7 +359,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             Interval(Real, 0, 1, closed="right"),
             Interval(Integral, 1, None, closed="left"),
         ],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "max_features": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
         "ngram_range": [tuple],
         "sublinear_tf": ["boolean"],
         "vocabulary": [Iterable, None],
@@ -321,6 +369,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self,
         *,
         clean: bool = True,
+        drop_repeated: bool = False,
         language: str | Iterable[str] | None = "auto",
         stop_words: str | Iterable[str] | None = "auto",
         keep_grammar: bool | str = False,
@@ -328,12 +377,13 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         stem: int | str | None = "auto",
         min_df: float | str = "auto",
         max_df: float | str = "auto",
-        max_features: int | None = 20000,
+        max_features: int | str | None = "auto",
         ngram_range: tuple[int, int] = (1, 1),
         sublinear_tf: bool = True,
         vocabulary: Iterable[str] | Mapping[str, float] | None = None,
     ) -> None:
         self.clean = clean
+        self.drop_repeated = drop_repeated
         self.language = language
         self.stop_words = stop_words
         self.keep_grammar = keep_grammar
@@ -365,9 +415,19 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         >>> WordVectorizer().fit(["the orbit of the moon", "a moon base"]).words_.tolist()
         ['base', 'moon', 'orbit']
         """
-        given, texts = self._given(), self._read(documents)
-        stems = Stems(self.stem_)
-        self._learn(count(texts, self._stemming(stems), given), stems)
+        return self.learn(self.count_words(self._read(documents)))
+
+    def count_words(self, texts: Iterable[str]) -> WordCounts:
+        """Count the words of texts, after `settle` or a fit has determined how they are read."""
+        stems = self._stems()
+        found = count(texts, self._stemming(stems), self._given())
+        return found._replace(forms=stems.forms)
+
+    def learn(self, counts: WordCounts) -> Self:
+        """Choose the words from their counts."""
+        stems = self._stems()
+        stems.forms.update(counts.forms)
+        self._learn(counts.frequencies(self._given()), stems)
         return self
 
     @checks_parameters
@@ -390,7 +450,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         (2, 3)
         """
         given, texts = self._given(), self._read(documents)
-        stems = Stems(self.stem_)
+        stems = self._stems()
         words, counts = tally(texts, self._stemming(stems), given or ())
         order = np.arange(len(given)) if given else np.argsort(np.array(words, dtype=object))
         found = Frequencies.of(words, counts, order)
@@ -420,8 +480,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         ['moon', 'orbit', 'base']
         """
         check_is_fitted(self, "words_")
-        stems = Stems(self._fitted_stem)
-        known = [stems[word] for word in self.words_]
+        stems = self._stems()
+        known = self._known_stems(stems)
         words, counts = tally(each_document(documents), self._stemming(stems), known)
         names = words[len(known) :]
         if self.vocabulary is not None or not names:
@@ -435,6 +495,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         wider, n = copy(self), new.documents + seen
         fresh = self._named(new.words[chosen], stems)
         wider.words_ = np.concatenate([self.words_, fresh])
+        if stems.active:
+            wider.stems_ = [*known, *new.words[chosen]]
         if wider.keeps_grammar:
             wider.grammatical_ = [*(self.grammatical_ or ()), *fresh[grammar[chosen]]]
         idf = np.log((1 + n) / (1 + new.documents_with[chosen])) + 1.0
@@ -450,11 +512,26 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         else:
             texts = list(texts)
             some = sample(texts)
+        self.settle(some)
+        return texts
+
+    def settle(self, some: list[str]) -> None:
+        """Determine languages, stop words, stems and repeated passages from a sample of texts."""
+        self._settle_passages(some)
         self.languages_ = self._languages(some)
         self.stop_words_ = self._stop_lists(self.languages_)
         self.stem_ = self._letters(self.languages_)
         self.grammatical_: list[str] | None = [] if self._keeps_grammar(some) else None
-        return texts
+
+    def _settle_passages(self, texts: list[str]) -> None:
+        """Find the repeated passages of texts, unless the words are given."""
+        if self.vocabulary is not None:
+            self._passages: list[RepeatedPassage] = []
+        else:
+            cleaned = [clean(text) for text in texts] if self.clean else texts
+            self._passages = find_repeated(cleaned, is_sample=len(texts) >= SAMPLE_TEXTS // 2)
+        self.repeated_ = [key for found in self._passages for key in found.keys]
+        self.repeated_words_: list[str] = []
 
     def _languages(self, texts: list[str]) -> list[str]:
         if self.language is None:
@@ -497,17 +574,40 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         words = sum(len(analyze(text)) for text in some)
         return len(texts) >= LIMITS_FROM and words < SHORT_TEXT * len(some)
 
-    def _letters(self, languages: list[str]) -> int | None:
+    def _letters(self, languages: list[str]) -> int | str | None:
         if self.vocabulary is not None or self.tokens == "characters":
             return None
         if self.stem != "auto":
-            return self.stem  # type: ignore[return-value]
-        return STEM_LETTERS if languages and languages[0] not in FEW_ENDINGS else None
+            return self.stem
+        return BY_LANGUAGE if not FEW_ENDINGS.issuperset(languages) else None
+
+    def _stems(self) -> Stems:
+        fitted = getattr(self, "stem_", None)  # vectorizers of cofactor 0.1 have none
+        return Stems.of(fitted, getattr(self, "languages_", ()), FEW_ENDINGS)
+
+    def _known_stems(self, stems: Stems) -> list[str]:
+        """Return the stems of ``words_``; older vectorizers have no list of them, and wrote the
+        lower case of the Turkish İ with a dot after it."""
+        known = getattr(self, "stems_", None)
+        if known is not None:
+            return known
+        words = self.words_.tolist()
+        dotted = {word: word.replace("i\u0307", "i") for word in words if "i\u0307" in word}
+        if dotted and not set(dotted.values()) & set(words):
+            words = [dotted.get(word, word) for word in words]
+        return [stems.stem(word) for word in words]
 
     def _stemming(self, stems: Stems) -> Callable[[str], Iterable[str]]:
         """Return the function from a text to the stems of its words; it also counts the words."""
         analyze = self._analyzer()
-        return analyze if stems.letters is None else lambda text: stems.read(analyze(text))
+        if not stems.active:
+            return analyze
+
+        def read(text: str) -> Iterable[str]:
+            language, words = analyze.read(text)
+            return stems.read(words, language)
+
+        return read
 
     def _learn(self, found: Frequencies, stems: Stems) -> np.ndarray:
         """Set the words and their weights; return the indices of the chosen words."""
@@ -522,17 +622,61 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             chosen = self._choose(found, grammar, limits)
             kept = (np.cumsum(~grammar) - 1)[chosen[~grammar[chosen]]]  # places among the content
             self.known_share_ = share_known_to_others(content, kept, limits["min_df"])
+            twice = self._choose(found, grammar, limits, times=2)
+            self._next = self._next_words(found, np.setdiff1d(twice, chosen))
         self.words_ = self._named(found.words[chosen], stems)
+        self.stems_ = found.words[chosen].tolist() if stems.active else None
         if self.keeps_grammar:
             self.grammatical_ = self.words_[grammar[chosen]].tolist()
         self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
+        self.repeated_words_ = self._words_of_passages(found, chosen)
         if isinstance(self.vocabulary, Mapping):
             weights = {tidy(word): float(weight) for word, weight in self.vocabulary.items()}
             self.idf_ = np.array([weights[word] for word in self.words_])
         return chosen
 
-    def _named(self, words: np.ndarray, stems: Stems) -> np.ndarray:
-        return np.array(stems.names(words), dtype=object) if stems.letters else words
+    def _words_of_passages(self, found: Frequencies, chosen: IntArray) -> list[str]:
+        """Return the words of which most occurrences are in repeated passages."""
+        if self.drop_repeated or not getattr(self, "_passages", None):
+            return []
+        inside: defaultdict[str, float] = defaultdict(float)
+        read = self._stemming(self._stems())
+        for passage in self._passages:
+            for word in read(passage.text):
+                inside[word] += passage.share * found.documents
+        often = np.array([inside[word] for word in found.words[chosen]])
+        return self.words_[2 * often > found.occurrences[chosen]].tolist()
+
+    def _next_words(self, found: Frequencies, places: IntArray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the words that ``max_features`` cuts off first, and their weights."""
+        idf = np.log((1 + found.documents) / (1 + found.documents_with[places])) + 1.0
+        return found.words[places], idf
+
+    def widened(self) -> Self | None:
+        """Return a copy that also knows the words that ``max_features`` cut off first, as many as
+        it kept; None if it cut off none, or if this was not fitted just now.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer(max_features=1).fit(["moon moon orbit", "moon base"])
+        >>> vectorizer.words_.tolist(), vectorizer.widened().words_.tolist()
+        (['moon'], ['moon', 'base'])
+        """
+        words, idf = getattr(self, "_next", ((), ()))
+        if not len(words):
+            return None
+        wider = copy(self)
+        if (known := getattr(self, "stems_", None)) is not None:
+            wider.stems_ = [*known, *words]
+        wider.words_ = np.concatenate([self.words_, words])
+        wider.idf_ = np.concatenate([self.idf_, idf])
+        return wider
+
+    def _named(
+        self, words: np.ndarray, stems: Stems, known: Mapping[str, str] | None = None
+    ) -> np.ndarray:
+        return np.array(stems.names(words, known), dtype=object) if stems.active else words
 
     @property
     def keeps_grammar(self) -> bool:
@@ -561,15 +705,31 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         known = set(grammatical(self.stop_words_, words)) if self.keeps_grammar else set()
         return np.fromiter((word in known for word in words), dtype=bool, count=len(words))
 
-    def _is_grammar(self, words: np.ndarray, stems: Stems) -> BoolArray:
-        return self.is_grammatical(self._named(words, stems) if self.keeps_grammar else words)
+    def _is_grammar(
+        self, words: np.ndarray, stems: Stems, known: Mapping[str, str] | None = None
+    ) -> BoolArray:
+        named = self._named(words, stems, known) if self.keeps_grammar else words
+        return self.is_grammatical(named)
+
+    def _names(self, stems: Stems) -> dict[str, str]:
+        """Return the word of each known stem."""
+        return dict(zip(self._known_stems(stems), self.words_, strict=True))
 
     def _choose(
-        self, found: Frequencies, grammar: BoolArray, limits: dict[str, Any], least: int = 1
+        self,
+        found: Frequencies,
+        grammar: BoolArray,
+        limits: dict[str, Any],
+        least: int = 1,
+        times: int = 1,
     ) -> IntArray:
-        """Return the places of the words to keep; grammatical ones do not count as features."""
+        """Return the places of the words to keep; grammatical ones do not count as features.
+
+        ``times`` multiplies the maximum number of words.
+        """
         parts = []
-        for mask, most, fewest in ((~grammar, self.max_features, least), (grammar, None, 0)):
+        limit = None if self._most is None else times * self._most
+        for mask, most, fewest in ((~grammar, limit, least), (grammar, None, 0)):
             some = choose_words(found.of_some(mask), **limits, most=most, least=fewest)
             parts.append(np.flatnonzero(mask)[some])
         return np.sort(np.concatenate(parts))
@@ -607,12 +767,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         1
         """
         check_is_fitted(self, "words_")
-        _, counts = self._count(documents, Stems(self._fitted_stem))
+        _, counts = self._count(documents, self._stems())
         return self._weigh(counts[:, : len(self.words_)])
 
     def _count(self, documents: Iterable[Any], stems: Stems) -> tuple[list[str], sp.csc_array]:
         """Count the words of documents; words that are not in ``words_`` come last."""
-        known = stems.read(self.words_)
+        known = self._known_stems(stems)
         return tally(each_document(documents), self._stemming(stems), known)
 
     def known_share(self, documents: Iterable[Any]) -> float:
@@ -637,11 +797,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         0.6666666666666666
         """
         check_is_fitted(self, "words_")
-        stems = Stems(self._fitted_stem)
+        stems = self._stems()
         words, counts = self._count(documents, stems)
-        often = np.where(
-            self._is_grammar(np.array(words, dtype=object), stems), 0, counts.sum(axis=0)
-        )
+        grammar = self._is_grammar(np.array(words, dtype=object), stems, self._names(stems))
+        often = np.where(grammar, 0, counts.sum(axis=0))
         return float(often[: len(self.words_)].sum()) / (float(often.sum()) or np.nan)
 
     def build_analyzer(self) -> Analyzer:
@@ -656,16 +815,49 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         >>> vectorizer.build_analyzer()("The <b>comet</b> and the moon!")
         ['comet', 'moon']
         """
-        stems = Stems(self._fitted_stem)
-        if stems.letters is None:
+        stems = self._stems()
+        if not stems.active:
             return self._analyzer()
-        return partial(_named, self._analyzer(), {stems[word]: word for word in self.words_}, stems)
+        return partial(_named, self._analyzer(), self._names(stems), stems)
 
-    @property
-    def _fitted_stem(self) -> int | None:
-        return getattr(self, "stem_", None)  # vectorizers of cofactor 0.1 have none
+    def build_namer(self, text: str) -> Callable[[str], list[str]]:
+        """Return the function that names a word of a text, or an n-gram, as ``words_`` does.
 
-    def _analyzer(self) -> Analyzer:
+        The name of a form is its word in ``words_``, or the form itself if the word is not known.
+        Words that are left out of this text have no name; with ``tokens="characters"``, a word has
+        the names of its sequences.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        callable
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer(stem=4).fit(["the moons of the moon", "a moon base"])
+        >>> name = vectorizer.build_namer("The moonlight and the moon!")
+        >>> name("Moonlight"), name("the")
+        (['moon'], [])
+        """
+        analyze, stems = self.build_analyzer(), self._stems()
+        language, is_left_out = self._analyzer().stop_list(text)
+        names = self._names(stems)
+
+        def name(word: str) -> list[str]:
+            if self.tokens == "characters":
+                return analyze(word)
+            word = tidy(normalise("NFKC", word) if self.clean else word)
+            if is_left_out(word) and not self.keeps_grammar:
+                return []
+            return [names.get(stems.stem(word, language), word)]
+
+        return name
+
+    def _analyzer(self) -> WordAnalyzer:
         lists = getattr(self, "stop_words_", None)
         if lists is None:  # not fitted, or fitted by cofactor 0.1
             lists = self._stop_lists(self._languages([]))
@@ -675,7 +867,22 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             tokens=self.tokens,
             cleaned=self.clean,
             grammar=self.keeps_grammar,
+            languages=self._tellers(lists),
+            drop=self._drop,
         )
+
+    @property
+    def _drop(self) -> Callable[[str], str] | None:
+        """The function that leaves repeated passages out of a text."""
+        keys = getattr(self, "repeated_", None) if self.drop_repeated else None
+        return partial(without_passages, frozenset(keys)) if keys else None
+
+    def _tellers(self, lists: dict[str, list[str]]) -> dict[str, frozenset[str]] | None:
+        """Return the words that tell the language of a text, if these are not the stop words."""
+        languages = getattr(self, "languages_", [])
+        if len(languages) < 2 or list(lists) == languages or not self._stems().active:
+            return None
+        return {name: grammatical_words(name) for name in languages}
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the words.
@@ -697,8 +904,20 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def _limits(self, found: Frequencies) -> dict[str, Any]:
         few = found.documents < LIMITS_FROM
         high = self.max_df if self.max_df != "auto" else 1.0 if few else 0.5
-        low = self.min_df if self.min_df != "auto" else 1 if few else rare_limit(found, high)
+        if self.min_df != "auto":
+            return {"min_df": self.min_df, "max_df": high}
+        low = 1 if few else rare_limit(found, high, self._n_languages)
         return {"min_df": low, "max_df": high}
+
+    @property
+    def _n_languages(self) -> int:
+        return max(len(getattr(self, "languages_", ())), 1)
+
+    @property
+    def _most(self) -> int | None:
+        """The maximum number of words."""
+        auto = self.max_features == "auto"
+        return WORDS_PER_LANGUAGE * self._n_languages if auto else self.max_features  # type: ignore[return-value]
 
     def _weigh(self, counts: Any) -> sp.csr_array:
         X = sp.csr_array(counts, dtype=np.float64)
@@ -714,5 +933,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return tags
 
 
-def _named(analyze: Analyzer, names: dict[str, str], stems: Stems, text: str) -> list[str]:
-    return [names.get(stems[word], word) for word in analyze(text)]
+def _named(analyze: WordAnalyzer, names: dict[str, str], stems: Stems, text: str) -> list[str]:
+    """Return the words of a text under their names; a single word may be of any language."""
+    language, words = analyze.read(text)
+    if len(words) == 1:
+        tried = (names.get(stems.stem(words[0], place)) for place in (language, *stems.places))
+        return [next(filter(None, tried), words[0])]
+    return [names.get(stems.stem(word, language), word) for word in words]

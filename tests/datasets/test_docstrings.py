@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from cofactor.experiments import docstrings as corpus_module
-from cofactor.experiments.docstrings import (
+from cofactor.datasets import docstrings as corpus_module
+from cofactor.datasets.docstrings import (
     MIN_DOCSTRING_WORDS,
     SUBPACKAGES,
     Docstring,
@@ -52,7 +52,7 @@ def test_no_text_names_a_package_or_shows_code(corpus):
 
 def test_any_process_reads_the_same_and_says_nothing():
     code = (
-        "import hashlib; from cofactor.experiments.docstrings import docstring_corpus;"
+        "import hashlib; from cofactor.datasets.docstrings import docstring_corpus;"
         "print(hashlib.sha256(repr(docstring_corpus()).encode()).hexdigest())"
     )
     digests = set()

@@ -80,9 +80,23 @@ class Docstring(NamedTuple):
 
 @dataclass(frozen=True)
 class Docstrings:
-    """Documents with their labels, in a fixed order."""
+    """Documents with their labels, in a fixed order.
 
-    names: list[str]  # qualified names, e.g. "scipy.stats.norm"
+    Attributes
+    ----------
+    names : list of str
+        Qualified names, such as "scipy.stats.norm".
+    texts, labels : list of str
+        The texts, and the subpackage of each.
+
+    Examples
+    --------
+    >>> from cofactor.datasets import Docstrings
+    >>> len(Docstrings(["numpy.sort"], ["Return a sorted copy."], ["numpy"]))
+    1
+    """
+
+    names: list[str]
     texts: list[str]
     labels: list[str]
 
@@ -98,6 +112,13 @@ def docstring_corpus() -> Docstrings:
     Docstrings
         Sorted by qualified name. A text that occurs several times in one class is kept once. A
         text that occurs in several classes, or in `numpy` itself, is left out.
+
+    Examples
+    --------
+    >>> from cofactor.datasets import docstring_corpus
+    >>> corpus = docstring_corpus()
+    >>> len(corpus) > 2000, "scipy.stats" in corpus.labels
+    (True, True)
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of deprecated names

@@ -1,0 +1,160 @@
+"""Samples that are unlike the labelled ones of the class that is predicted for them.
+
+A linear model is sure of samples that lie far out, also of those of a class that has no labels.
+So the model keeps labelled samples of each class along principal axes. A sample is as near to a
+class as its mean cosine to the nearest labelled samples of the class says. How near the samples of
+a class usually are is known from its labelled samples, each compared with the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr
+
+from cofactor._fields import FieldSizes, array, instance
+from cofactor._types import FloatArray, IntArray
+from cofactor.linear.axes import principal_axes
+from cofactor.linear.parts import Labels
+from cofactor.linear.views import Axes, Matrix
+
+N_NEAREST = 5
+"""Number of labelled samples of a class that a sample is compared with."""
+MAX_PER_CLASS, MAX_KEPT = 50, 2000
+"""Maximum numbers of labelled samples that are kept of each class, and of all classes."""
+COMMON_LABELS = 5.0
+"""How near samples of a class are is shrunk to what holds for all, as if by this many labels."""
+UNLIKE_LEVEL = 0.95
+"""Samples are marked as unlike their class from here on: about one in twenty of its own are."""
+
+
+class _Usual(NamedTuple):
+    """How near samples of each class are to its labelled ones: mean, deviation, freedom (k,)."""
+
+    mean: FloatArray
+    deviation: FloatArray
+    freedom: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class FamiliarSamples:
+    """Labelled samples that new ones are compared with.
+
+    Parameters
+    ----------
+    axes : Axes
+        Principal axes of what the view of the features shows.
+    samples : array (s, d)
+        Labelled samples along the axes, of length one.
+    classes : array (s,)
+        The number of the class of each.
+    """
+
+    axes: Axes = instance(Axes)
+    samples: FloatArray = array("familiar", "axes")
+    classes: IntArray = array("familiar", kind="i", low=0)
+
+    def fault(self, sizes: FieldSizes) -> str | None:
+        """Return what is wrong with the fields together, see `cofactor._fields`."""
+        beyond = len(self.classes) > 0 and int(self.classes.max()) >= sizes.get("k", np.inf)
+        return "classes has a number that no class has" if beyond else None
+
+    def unlike(self, V: Any, predicted: IntArray, threads: Any) -> FloatArray:
+        """Return how unlike the labelled samples of its predicted class each sample is.
+
+        Parameters
+        ----------
+        V : csr_array or array (n, m)
+            What the view of the features shows of the samples.
+        predicted : array (n,)
+            The number of the predicted class of each.
+        threads : Threads
+
+        Returns
+        -------
+        array (n,)
+            The share of samples of that class that are nearer to its labelled samples, from 0 to 1.
+            NaN if no class has two labels, for a class without labels, and for empty samples.
+        """
+        X = Matrix(V, threads)
+        coordinates = unit_rows(self.axes.of(X).values)
+        found = np.full(len(predicted), np.nan)
+        usual = self._usual
+        for c in np.unique(predicted):
+            rows = predicted == c
+            own = self.samples[self.classes == c]
+            if usual is not None and len(own):
+                z = (_nearness(coordinates[rows] @ own.T) - usual.mean[c]) / usual.deviation[c]
+                found[rows] = stdtr(usual.freedom[c], -z)
+        return np.where(X.row_norms() > 0, found, np.nan) if X.is_sparse else found
+
+    @cached_property
+    def _usual(self) -> _Usual | None:
+        """What labelled samples say that are compared with the others of their class."""
+        k = int(self.classes.max(initial=-1)) + 1
+        near = [self._left_out(c) for c in range(k)]
+        everything = np.concatenate([np.zeros(0), *near])
+        if not len(everything):
+            return None
+        mean, variance = everything.mean(), max(float(everything.var()), 1e-6)
+        n = np.array([len(one) for one in near]) + COMMON_LABELS
+        means = (np.array([one.sum() for one in near]) + COMMON_LABELS * mean) / n
+        apart = [((one - m) ** 2).sum() for one, m in zip(near, means, strict=True)]
+        deviation = np.sqrt((np.array(apart) + COMMON_LABELS * variance) / n)
+        return _Usual(means, deviation, n - 1.0)
+
+    def _left_out(self, c: int) -> FloatArray:
+        """Return how near each labelled sample of a class is to the others of the class."""
+        own = self.samples[self.classes == c]
+        cosines = own @ own.T
+        others = cosines[~np.eye(len(own), dtype=bool)].reshape(len(own), max(len(own) - 1, 0))
+        return _nearness(others) if len(own) > 1 else np.zeros(0)
+
+    def with_samples(self, V: Any, classes: IntArray, threads: Any) -> FamiliarSamples:
+        """Return these and further labelled samples."""
+        further = unit_rows(self.axes.of(Matrix(V, threads)).values)
+        samples, numbers = np.vstack([further, self.samples]), np.r_[classes, self.classes]
+        kept = _some_of_each(numbers)
+        return replace(self, samples=samples[kept], classes=numbers[kept])
+
+    def renumbered(self, numbers: IntArray) -> FamiliarSamples:
+        """Return the samples with other numbers of the classes, given for each number so far."""
+        return replace(self, classes=numbers[self.classes])
+
+    def wider(self, n_features: int) -> FamiliarSamples:
+        """Return the samples for views with further features, which do not change the axes."""
+        basis = np.pad(self.axes.basis, ((0, n_features), (0, 0)))
+        return replace(self, axes=replace(self.axes, basis=basis))
+
+
+def familiar_samples(X: Matrix, labels: Labels) -> FamiliarSamples:
+    """Return the labelled samples to keep, of distinct samples and their labels."""
+    axes = principal_axes(X, labels.counts)
+    rows = np.flatnonzero(labels.known)
+    classes = labels.shares[rows].argmax(axis=1)
+    kept = _some_of_each(classes)
+    samples = unit_rows(axes.of(X.select(rows[kept])).values)
+    basis = axes.basis.astype(np.float32)  # half the room; cosines need no more digits
+    return FamiliarSamples(replace(axes, basis=basis), samples, classes[kept])
+
+
+def _some_of_each(classes: IntArray) -> IntArray:
+    """Return the places of the first samples of each class."""
+    most = min(MAX_PER_CLASS, max(2, MAX_KEPT // max(len(np.unique(classes)), 1)))
+    found = [np.flatnonzero(classes == c)[:most] for c in np.unique(classes)]
+    return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
+
+
+def _nearness(cosines: FloatArray) -> FloatArray:
+    """Return the mean of the largest cosines of each row."""
+    k = min(N_NEAREST, cosines.shape[1])
+    return np.asarray(np.partition(cosines, cosines.shape[1] - k, axis=1)[:, -k:].mean(axis=1))
+
+
+def unit_rows(rows: FloatArray) -> FloatArray:
+    """Scale rows to length one; zero stays zero."""
+    norms = np.sqrt((rows**2).sum(axis=1, keepdims=True))
+    return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0))
