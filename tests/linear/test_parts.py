@@ -348,7 +348,8 @@ def slow_gaussians(cells, weighted, covariance=None):
             for own, mean in zip(weighted.T, means, strict=True)
         ]
         covariance = sum(apart) / weighted.sum()
-    even = np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+    all_squares = np.average((cells**2).sum(axis=1), weights=weighted.sum(axis=1))
+    even = all_squares / len(covariance) * np.eye(len(covariance))
     inverse = np.linalg.inv((1 - EVEN_COVARIANCE) * covariance + EVEN_COVARIANCE * even)
     sizes = weighted.sum(axis=0) + 1.0
     shares = np.log(sizes / sizes.sum())

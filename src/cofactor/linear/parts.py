@@ -401,7 +401,9 @@ def gaussians(
     ``weighted`` holds each sample's weight in each class; ``importance`` is that of `naive_bayes`.
     """
     m, means = X.shape[1], class_means(X, weighted)
-    even = np.trace(covariance, axis1=-2, axis2=-1)[..., None, None] / m + 1e-12
+    counted = weighted.sum(axis=-1)  # the even part is that of all samples: classes may be tight
+    even = np.tensordot(X.row_norms() ** 2, counted, axes=(0, 0)) / np.maximum(counted.sum(0), 1e-9)
+    even = even[..., None, None] / m + 1e-12
     blend = (1 - EVEN_COVARIANCE) * covariance + EVEN_COVARIANCE * even * np.eye(m)
     W = np.linalg.solve(blend, means)
     important = weighted if importance is None else weighted * importance[..., None]
