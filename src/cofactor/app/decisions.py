@@ -24,7 +24,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cofactor.app.classes import Classes
+from cofactor.app.classes import NamedClasses
 from cofactor.io import platform
 from cofactor.io.errors import InputError, at
 from cofactor.io.json_text import to_json
@@ -298,7 +298,7 @@ class Reviewed:
         self._start()
 
     def _start(self) -> None:
-        self.classes = Classes(self.table_classes)
+        self.classes = NamedClasses(self.table_classes)
         self.history: list[Review] = []
         self.reviews: dict[str, Review] = {}  # the last one of each document
         self.flags: set[str] = set()
@@ -396,7 +396,7 @@ def _undone_line(decision: Decision) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
-def _class_of(content: dict[str, Any], classes: Classes, name: str) -> str | None:
+def _class_of(content: dict[str, Any], classes: NamedClasses, name: str) -> str | None:
     (given,) = _ids(content, "id", [name])
     return classes.resolve(given) or classes.find(name)
 
