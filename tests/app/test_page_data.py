@@ -64,3 +64,11 @@ def test_documents_are_found_by_date(page):
     assert page.read("documents", until="2024-01-04")["found"] == 2
     rows = page.read("documents", sort="date")["rows"]
     assert [row["document"] for row in rows][:3] == [1, 3, 5]
+
+
+def test_last_decisions_show_more_of_a_text_than_a_row_holds(page):
+    page.begin(every=100)
+    page.make_classes()
+    page.session.table.texts[7] = "moon " * 100
+    (last,) = page.change("label", tab="t", document=7, labels=["space"])["last"]
+    assert last["excerpt"] == ("moon " * 100)[:160]  # the page ends it with an ellipsis

@@ -69,6 +69,24 @@ def test_many_tabs_and_processes_never_wait_and_never_share_a_text(start):
     assert other.next("tab 1") == shown[1]
 
 
+def test_a_tab_holds_a_text_until_it_decides(start):
+    session = start(every=100)
+    session.make_class("me", "a")
+    place = session.next("me")
+
+    def is_free():
+        return free_texts(session.table, session.reviewed, "other", datetime.now(UTC))(place)
+
+    assert not is_free()
+    session.decide("label", "other", place, labels=["a"])
+    assert not is_free()  # it is still on the screen
+    session.decide("label", "me", place, labels=["a"])
+    session.decide("label", "other", place, labels=["a"])
+    assert is_free()
+    session.undo("me")
+    assert not is_free()
+
+
 def test_a_text_that_was_chosen_by_hand_is_no_random_check(start):
     session = start(every=100)
     session.make_class("me", "a")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 
-class Classes:
+class NamedClasses:
     """Names by identity, in the order of creation.
 
     Parameters
@@ -19,7 +19,7 @@ class Classes:
 
     Examples
     --------
-    >>> classes = Classes(["sport", "food"])
+    >>> classes = NamedClasses(["sport", "food"])
     >>> classes.rename("sport", "football")
     >>> classes.shown(["sport"])
     ('football',)

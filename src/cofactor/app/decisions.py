@@ -24,7 +24,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cofactor.app.classes import Classes
+from cofactor.app.classes import NamedClasses
 from cofactor.io import platform
 from cofactor.io.errors import InputError, at
 from cofactor.io.json_text import to_json
@@ -276,6 +276,7 @@ class Shown(NamedTuple):
     document: str  # its key
     since: datetime
     reason: str  # why it was chosen
+    line: int  # number of the line that says so
 
 
 @dataclass
@@ -298,7 +299,7 @@ class Reviewed:
         self._start()
 
     def _start(self) -> None:
-        self.classes = Classes(self.table_classes)
+        self.classes = NamedClasses(self.table_classes)
         self.history: list[Review] = []
         self.reviews: dict[str, Review] = {}  # the last one of each document
         self.flags: set[str] = set()
@@ -334,6 +335,12 @@ class Reviewed:
         """Return the current name of a class of the table."""
         return next(iter(self.classes.shown([name])), name)
 
+    def is_on_screen(self, tab: str) -> bool:
+        """Tell whether a tab has not yet decided about the document that it shows."""
+        shown = self.shown[tab]
+        later = takewhile(lambda one: one.decision.number > shown.line, reversed(self.history))
+        return not any(one.document == shown.document and one.decision.by == tab for one in later)
+
     def _note_shown(self, decision: Decision) -> bool:
         if decision.kind != SHOWN:
             return False
@@ -345,7 +352,7 @@ class Reviewed:
         self.shown.pop(decision.by, None)
         reason = decision.content.get("reason")
         if isinstance(document, str) and isinstance(reason, str) and since.tzinfo is not None:
-            self.shown[decision.by] = Shown(document, since, reason)
+            self.shown[decision.by] = Shown(document, since, reason, decision.number)
         return True
 
     def _apply(self, decision: Decision) -> None:
@@ -396,7 +403,7 @@ def _undone_line(decision: Decision) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
-def _class_of(content: dict[str, Any], classes: Classes, name: str) -> str | None:
+def _class_of(content: dict[str, Any], classes: NamedClasses, name: str) -> str | None:
     (given,) = _ids(content, "id", [name])
     return classes.resolve(given) or classes.find(name)
 

@@ -95,7 +95,7 @@ def _last(session: Session) -> list[dict[str, Any]]:
                 "number": number,
                 "document": place,
                 "name": session.table.names[place],
-                "excerpt": session.table.texts[place][:90],
+                "excerpt": session.table.texts[place][:EXCERPT_CHARACTERS],
                 "labels": None if review.labels is None else shown(review.labels),
                 "documents": len(review.decision.content.get("documents", [0])),
             }

@@ -119,11 +119,11 @@ def each_key(texts: Iterable[str]) -> Iterator[str]:
 def free_texts(
     table: TextTable, reviewed: Reviewed, tab: str, now: datetime
 ) -> Callable[[int], bool]:
-    """Return a function that tells whether no other tab has shown a document recently."""
+    """Return a function that tells whether a document is on no other tab's screen."""
     held = {
         one.document
         for other, one in reviewed.shown.items()
-        if other != tab and now - one.since < HOLD
+        if other != tab and now - one.since < HOLD and reviewed.is_on_screen(other)
     }
     return lambda place: table.keys[place] not in held
 
