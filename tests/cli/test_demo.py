@@ -239,7 +239,7 @@ def test_without_hidden_labels_some_are_hidden_for_the_test():
     run = CliRunner().invoke(main, ["demo", "--json", "--labels", "1"], catch_exceptions=False)
     result = json.loads(run.stdout)
     assert result["unlabelled"] == 0
-    assert "one quarter of the" in result["how"]
+    assert "labels, which the fit itself held out" in result["how"]
     assert result["accuracy"]["cofactor"] > 0.9
 
 

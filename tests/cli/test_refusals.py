@@ -451,7 +451,7 @@ def test_ctrl_c_after_printed_rows_does_not_say_that_nothing_changed(home, model
 
     monkeypatch.setattr(predict, "_write", interrupted)
     done = cofactor("predict", model, home / "new.csv", code=130)
-    assert done.stdout == "id,body,prediction,confidence,topic,reason\n1,moon\n"
+    assert done.stdout == "id,body,prediction,confidence,topic,reason,unlike\n1,moon\n"
     assert done.stderr.endswith("Interrupted.\n")
 
 

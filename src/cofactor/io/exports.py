@@ -196,7 +196,8 @@ def _observations(model: TopicModel, names: list[str] | None) -> DataFrame:
         str(one_cell("" if p is None else p)) for p in documents.column("prediction")
     ]
     table["name"] = table["name"].astype(str)
-    table["confidence"] = table["confidence"].astype(float)
+    for name in ("confidence", "unlike"):
+        table[name] = table[name].astype(float)
     return table
 
 

@@ -25,6 +25,8 @@ N_NEAREST = 5
 """Number of labelled samples of a class that a sample is compared with."""
 MAX_PER_CLASS, MAX_KEPT = 50, 2000
 """Maximum numbers of labelled samples that are kept of each class, and of all classes."""
+MAX_FEATURES = 200_000
+"""Of more features no axes are kept: they would take more room than the topics."""
 COMMON_LABELS = 5.0
 """How near samples of a class are is shrunk to what holds for all, as if by this many labels."""
 UNLIKE_LEVEL = 0.95
@@ -130,8 +132,13 @@ class FamiliarSamples:
         return replace(self, axes=replace(self.axes, basis=basis))
 
 
-def familiar_samples(X: Matrix, labels: Labels) -> FamiliarSamples:
-    """Return the labelled samples to keep, of distinct samples and their labels."""
+def familiar_samples(X: Matrix, labels: Labels) -> FamiliarSamples | None:
+    """Return the labelled samples to keep, of distinct samples and their labels.
+
+    None if there are too many features for their axes to be kept.
+    """
+    if X.shape[1] > MAX_FEATURES:
+        return None
     axes = principal_axes(X, labels.counts)
     rows = np.flatnonzero(labels.known)
     classes = labels.shares[rows].argmax(axis=1)

@@ -157,7 +157,7 @@ def test_a_model_that_forgot_its_documents_predicts_as_before(model, tmp_path):
     for one in (small, again):
         assert np.array_equal(one.predict_proba(NEW), model.predict_proba(NEW))
         assert one.topics() == model.topics()
-        assert one.classes() == model.classes()
+        assert one.class_summaries() == model.class_summaries()
         assert one.documents(TEXTS) == model.documents(TEXTS)
     assert len(model.document_topics_) == len(TEXTS)
 
