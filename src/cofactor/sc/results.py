@@ -107,7 +107,7 @@ def ssnmf(
     >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
     >>> cofactor.sc.ssnmf(adata, labels="kind", n_topics=2)
     >>> adata.obs["ssnmf"].value_counts().to_dict()
-    {'one': 40, 'other': 40}
+    {'other': 41, 'one': 39}
     >>> adata.obsm["X_ssnmf"].shape, adata.varm["ssnmf"].shape
     ((80, 2), (30, 2))
     """

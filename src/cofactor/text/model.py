@@ -650,7 +650,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> model.documents(["a late refund"])
-        document  topic  name                     share  prediction  confidence
+        document  topic  name                     share  prediction  confidence  unlike
                0      0  amount, invoice, refund      1  billing          0.923
         """
         check_is_fitted(self, "estimator_")
@@ -1115,8 +1115,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         Table
-            document (its index), reason ("close call", "first of its topic" or "random check"),
-            prediction and its confidence, topic and its name.
+            document (its index), reason ("close call", "typical of many", "first of its topic" or
+            "random check"), prediction and its confidence, topic and its name.
 
         Examples
         --------
@@ -1127,7 +1127,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         >>> for row in model.to_label(texts, 3, y=labels):
         ...     print(texts[row.document], "-", row.reason)
         app crash - first of its topic
-        invoice in the app - close call
+        invoice in the app - typical of many
         no refund - close call
         """
         check_is_fitted(self, "estimator_")
