@@ -186,7 +186,7 @@ def _described(opened: OpenedModel, path: Path) -> Collection[int] | None:
 
 
 def describes_rows(opened: OpenedModel, path: Path) -> bool:
-    """Return whether a model of blocks or parts describes some rows of a table, which is its own."""
+    """Return whether a model describes only some rows of a table, which is its own."""
     rows, found = opened.input.get("rows"), opened.input
     in_blocks = bool(found.get("blocks") or found.get("parts"))
     return in_blocks and isinstance(rows, int) and _is_own(opened, path)

@@ -31,7 +31,7 @@ class PartsReading:
     """The documents of a table in parts, and how it was read; the counterpart of `Reading`."""
 
     documents: Parts  # each a TextPart
-    names: list[str]  # of several targets
+    names: list[str]  # of targets that are sets or numbers
     facts: dict[str, Any]
     counts: LabelCounts
     notes: list[str] = field(default_factory=list)
@@ -190,9 +190,9 @@ class TargetTask:
 
     @property
     def names(self) -> list[str]:
-        """The names of several targets."""
-        several = self.form == "columns" or (self.form == "numbers" and len(self.columns) > 1)
-        return self.counts.labels if self.form == "sets" else [*self.columns] if several else []
+        """All labels of sets, or the names of columns of numbers."""
+        columns = self.columns if self.form in ("columns", "numbers") else ()
+        return self.counts.labels if self.form == "sets" else [*columns]
 
 
 def text_part(part: ReadPart, task: TargetTask) -> TextPart:
@@ -206,7 +206,7 @@ def text_part(part: ReadPart, task: TargetTask) -> TextPart:
     y = tables.targets_of(task.form, part.source, documents, task.columns, task.counts)
     if y is None:
         return TextPart(documents.texts)
-    if task.form == "numbers" or task.form == "columns":
+    if task.form in ("numbers", "columns"):
         return TextPart(documents.texts, np.asarray(y, dtype=float))
     labels = np.empty(len(y), dtype=object)
     labels[:] = y

@@ -18,8 +18,8 @@ from cofactor.io.errors import at
 from cofactor.io.tables import Documents, InputError, Source, open_source
 from cofactor.io.tables.dates import read_dates
 from cofactor.io.tables.decoding import batches
-from cofactor.io.tables.label_advice import label_notes, suggest_topics
 from cofactor.io.tables.file_parts import names_parts
+from cofactor.io.tables.label_advice import label_notes, suggest_topics
 from cofactor.io.tables.labels import DocumentRow, LabelCounts, each_document
 
 DOCUMENTS_PER_UPDATE = 4096

@@ -67,7 +67,7 @@ class ClusterParts:
         return self.watched.collect(level)[0]
 
     def rows(self, task: Callable[..., RowsAndTargets], shared: Any) -> RowBlocks:
-        """Return the blocks ``task(part, shared)``, which stay on the workers; release the parts."""
+        """Return the blocks ``task(part, shared)``, which stay on the workers; end the parts."""
         blocks = self.map(self._remembered(task), shared).parts
         found = rows_on_cluster(self.watched, blocks, [None] * len(blocks))
         for part in self.parts:

@@ -121,7 +121,7 @@ def fit_parts(
         Each is a `TextPart` and becomes a block of rows; those without documents are left out. The
         state describes `described_rows` of the documents.
     names : sequence of str
-        Names of several targets: all labels if targets are sets of labels, else of the columns.
+        All labels if targets are sets of labels, or the names of columns of numbers.
     fit : callable
         Fits the estimator, here or on a cluster; see `cofactor.text.fitting.FitFunction`.
     """
@@ -134,7 +134,10 @@ def fit_parts(
     described = parts.each(take_documents, split_places(described_rows(int(bounds[-1])), bounds))
     texts = [text for part in described for text in part.texts]
     y = None if described[0].y is None else np.concatenate([part.y for part in described])
-    task = model.task if names else infer_task(None if y is None else _labels(parts), model.task)
+    if names:
+        task = "classes" if model.task == "auto" else model.task
+    else:
+        task = infer_task(None if y is None else _labels(parts), model.task)
     rows = parts.rows(part_rows, RowTask(vectorizer, task != "topics", tuple(names)))
     if len(names) > 1 and task != "topics":
         rows = replace(rows, target_names=tuple(names))
@@ -216,7 +219,7 @@ class RowTask(NamedTuple):
 
     vectorizer: WordVectorizer
     with_targets: bool
-    names: tuple[str, ...] = ()  # of several targets
+    names: tuple[str, ...] = ()  # of targets that are sets or numbers
 
 
 def part_rows(part: TextPart, task: RowTask) -> RowsAndTargets:
@@ -224,6 +227,8 @@ def part_rows(part: TextPart, task: RowTask) -> RowsAndTargets:
     X, y = task.vectorizer.transform(part.texts), part.y if task.with_targets else None
     if y is None:
         return check_batch(X)
-    if task.names and y.ndim == 1:  # a set more, so that a part without labels holds sets, too
+    if (
+        task.names and y.dtype == object
+    ):  # a set more, so that a part without labels holds sets, too
         y = read_targets([*y, frozenset()], task.names).values[:-1]
     return check_batch((X, y))

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cofactor.errors import ParameterError
 from cofactor.io.errors import InputError, at, similar_path
 
 # A Path has only one slash after the colon. The name of a drive is one letter.
@@ -78,10 +77,8 @@ def opened_part(part: str) -> Iterator[Path]:
             _storage(address).get_file(address, os.fspath(copy))
         try:
             yield copy
-        except ParameterError:
-            raise
         except InputError as error:
-            raise InputError(str(error).replace(os.fspath(copy), address)) from None
+            raise type(error)(*_renamed(error.args, os.fspath(copy), address)) from None
 
 
 def part_facts(part: str) -> dict[str, Any]:
@@ -91,6 +88,15 @@ def part_facts(part: str) -> dict[str, Any]:
         return {"path": part, "bytes": found.st_size, "changed": found.st_mtime_ns}
     with _told(address):
         return {"path": part, "bytes": _storage(address).info(address).get("size")}
+
+
+def _renamed(sentence: Any, copy: str, address: str) -> Any:
+    """Return the parts of a sentence with the address in place of its copy."""
+    if isinstance(sentence, str):
+        return sentence.replace(copy, address)
+    if isinstance(sentence, tuple | list):
+        return type(sentence)(_renamed(one, copy, address) for one in sentence)
+    return sentence
 
 
 def _check_seen(part: str) -> None:
