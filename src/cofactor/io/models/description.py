@@ -68,8 +68,9 @@ class Description:
         if n_words > WORDS_IN_MANIFEST or not isinstance(found, dict):
             return None
         predicts, said, topics = (found.get(n) for n in ("predicts", "expectation", "topics"))
-        good = isinstance(topics, list) and all(map(_is_good, topics))
-        if not (good and isinstance(predicts, str) and isinstance(said, str)):
+        if not (isinstance(predicts, str) and isinstance(said, str) and isinstance(topics, list)):
+            return None
+        if not all(map(_is_good, topics)):
             return None
         return cls(predicts, said, topics)
 
