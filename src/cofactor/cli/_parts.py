@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,12 +121,12 @@ class Outline(NamedTuple):
 def _with_columns(asked: TableOptions, outlines: list[Outline]) -> TableOptions:
     """Return the options with the columns of the parts, and the relabels that any of them met."""
     relabel = asked.relabel
-    relabel.met |= reduce(frozenset.union, (one.met for one in outlines))
+    relabel.met |= {name for one in outlines for name in one.met}
     return replace(outlines[0].asked, relabel=relabel)
 
 
 def _facts(path: Path, outlines: list[Outline]) -> dict[str, Any]:
-    encodings = reduce(frozenset.union, (one.encodings for one in outlines))
+    encodings = {name for one in outlines for name in one.encodings}
     return {
         "path": as_address(path) or os.path.abspath(path),
         "format": outlines[0].kind,

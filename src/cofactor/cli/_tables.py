@@ -40,6 +40,7 @@ from cofactor.io.tables.labels import (
 )
 
 if TYPE_CHECKING:
+    from cofactor.cli._parts import PartsReading
     from cofactor.text.word_blocks import WordBlocks
 
 
@@ -396,7 +397,7 @@ _FORMS = {
 }
 
 
-def summary(reading: Reading | BlockReading) -> str:
+def summary(reading: Reading | BlockReading | PartsReading) -> str:
     """Return a sentence about the documents and their labels."""
     facts = reading.facts
     how = [facts["format"]] + ([facts["encoding"]] if facts["encoding"] else [])
@@ -405,7 +406,7 @@ def summary(reading: Reading | BlockReading) -> str:
     return f"{facts['rows']:,} documents ({', '.join(how)}), {labels}."
 
 
-def label_doubts(reading: Reading, task: str) -> list[str]:
+def label_doubts(reading: Reading | PartsReading, task: str) -> list[str]:
     """Return what is doubtful about the labels of a table before a fit.
 
     Reject columns that do not look like labels, unless --task overrides.

@@ -238,7 +238,7 @@ class _PartsJob:
         job = self.job
         options = job.text, job.opening, job.id, job.keep, job.keep_formulas, job.asked
         found = {"model": job.opened.facts["digest"], "options": options}
-        return json.loads(to_json(found))  # type: ignore[no-any-return]
+        return json.loads(to_json(found))
 
     def done(self, name: str) -> dict[str, Any] | None:
         """Return the manifest of a part that was written before; None if it has to be written."""

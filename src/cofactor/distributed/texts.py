@@ -75,8 +75,9 @@ class ClusterParts:
         return found
 
     def _remembered(self, task: Callable[..., Any]) -> Callable[..., Any]:
-        kept = self.keep is not None and task in KEPT_TASKS
-        return partial(remembered, self.keep, task) if kept else task
+        if self.keep is None or task not in KEPT_TASKS:
+            return task
+        return partial(remembered, self.keep, task)
 
     def _submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
         return self.watched.client.submit(task, *arguments, pure=False)

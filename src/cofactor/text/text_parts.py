@@ -128,7 +128,7 @@ def fit_parts(
     sizes = np.array(parts.each(part_size), dtype=np.int64)
     if not sizes.sum():
         raise ValueError("documents is empty; pass at least one document.")
-    parts, bounds = parts.only(sizes > 0), np.r_[0, np.cumsum(sizes[sizes > 0])]
+    parts, bounds = parts.only([*sizes > 0]), np.r_[0, np.cumsum(sizes[sizes > 0])]
     vectorizer = _settled(model, parts, bounds)
     vectorizer.learn(parts.total(count_part, vectorizer, WordCounts.plus))
     described = parts.each(take_documents, split_places(described_rows(int(bounds[-1])), bounds))

@@ -111,7 +111,7 @@ def _storage(address: str) -> Any:
     """Return the file system of an address."""
     scheme = address.partition("://")[0]
     try:
-        from fsspec import filesystem
+        from fsspec import filesystem  # type: ignore[import-untyped]
     except ImportError:
         raise InputError(f"{at(address)} needs fsspec: pip install fsspec.") from None
     try:
