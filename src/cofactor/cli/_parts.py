@@ -22,14 +22,14 @@ from cofactor.io.tables.file_parts import as_address, find_parts, opened_part
 from cofactor.io.tables.labels import LabelCounts, each_document, without_labels
 
 if TYPE_CHECKING:
-    from cofactor.text.text_parts import Parts, TextPart
+    from cofactor.text.text_parts import CorpusParts, TextPart
 
 
 @dataclass
 class PartsReading:
     """The documents of a table in parts, and how it was read; the counterpart of `Reading`."""
 
-    documents: Parts  # each a TextPart
+    documents: CorpusParts  # each a TextPart
     names: list[str]  # of targets that are sets or numbers
     facts: dict[str, Any]
     counts: LabelCounts
@@ -63,7 +63,7 @@ def on_cluster(address: str | None, checkpoint: Path | None = None) -> Iterator[
         raise BadInput(f"--cluster {address}: {error}") from error
 
 
-def parts_on(cluster: Any, names: list[str]) -> Parts:
+def parts_on(cluster: Any, names: list[str]) -> CorpusParts:
     """Return the names of files as parts, here or on a cluster."""
     from cofactor.text.text_parts import LocalParts
 

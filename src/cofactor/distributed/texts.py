@@ -30,7 +30,7 @@ from cofactor.text.text_parts import as_part, fit_parts
 
 @dataclass(frozen=True)
 class ClusterParts:
-    """Parts of a corpus that workers hold; see `cofactor.text.text_parts.Parts`.
+    """Parts of a corpus that workers hold; see `cofactor.text.text_parts.CorpusParts`.
 
     Parameters
     ----------

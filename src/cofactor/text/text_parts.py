@@ -50,14 +50,14 @@ class TextPart(NamedTuple):
     y: Any = None
 
 
-class Parts(Protocol):
+class CorpusParts(Protocol):
     """Parts of a corpus, wherever they are: names of files, documents, or anything made of them."""
 
-    def map(self, task: Callable[..., Any], shared: Any) -> Parts:
+    def map(self, task: Callable[..., Any], shared: Any) -> CorpusParts:
         """Return the parts ``task(part, shared)``, kept where the parts are."""
         ...
 
-    def only(self, kept: Sequence[bool]) -> Parts:
+    def only(self, kept: Sequence[bool]) -> CorpusParts:
         """Return some of the parts."""
         ...
 
@@ -79,7 +79,7 @@ class Parts(Protocol):
 
 @dataclass(frozen=True)
 class LocalParts:
-    """Parts in this process; see `Parts`."""
+    """Parts in this process; see `CorpusParts`."""
 
     parts: Sequence[Any]
 
@@ -109,7 +109,7 @@ class LocalParts:
 
 
 def fit_parts(
-    model: Any, parts: Parts, names: Sequence[str] = (), *, fit: FitFunction = fit_here
+    model: Any, parts: CorpusParts, names: Sequence[str] = (), *, fit: FitFunction = fit_here
 ) -> FittedTopics:
     """Fit a topic model to documents in parts; return its state.
 
@@ -117,7 +117,7 @@ def fit_parts(
     ----------
     model : TopicModel
         Its vectorizer must be a WordVectorizer, or None.
-    parts : Parts
+    parts : CorpusParts
         Each is a `TextPart` and becomes a block of rows; those without documents are left out. The
         state describes `described_rows` of the documents.
     names : sequence of str
@@ -128,7 +128,7 @@ def fit_parts(
     sizes = np.array(parts.each(part_size), dtype=np.int64)
     if not sizes.sum():
         raise ValueError("documents is empty; pass at least one document.")
-    parts, bounds = parts.only([*sizes > 0]), np.r_[0, np.cumsum(sizes[sizes > 0])]
+    parts, bounds = parts.only((sizes > 0).tolist()), np.r_[0, np.cumsum(sizes[sizes > 0])]
     vectorizer = _settled(model, parts, bounds)
     vectorizer.learn(parts.total(count_part, vectorizer, WordCounts.plus))
     described = parts.each(take_documents, split_places(described_rows(int(bounds[-1])), bounds))
@@ -147,7 +147,7 @@ def fit_parts(
     return fit_blocks(settled, blocks, fit=fit)
 
 
-def _settled(model: Any, parts: Parts, bounds: IntArray) -> WordVectorizer:
+def _settled(model: Any, parts: CorpusParts, bounds: IntArray) -> WordVectorizer:
     """Return a vectorizer that has determined how to read the texts, from a sample of them."""
     own = model.vectorizer
     if own is not None and not isinstance(own, WordVectorizer):
@@ -165,7 +165,7 @@ def _settled(model: Any, parts: Parts, bounds: IntArray) -> WordVectorizer:
     return vectorizer
 
 
-def _labels(parts: Parts) -> Any:
+def _labels(parts: CorpusParts) -> Any:
     """Return the distinct labels as a column, so that their kind can be inferred."""
     values = list(dict.fromkeys(label for some in parts.each(distinct_labels) for label in some))
     if all(isinstance(value, int | float | np.number) for value in values):
