@@ -77,7 +77,7 @@ def open_model(path: Path, encoder_cache: Path | None = None) -> OpenedModel:
     if "cells" in facts["notes"]:
         raise InputError(
             f"{at(path)} holds a model of single cells, which has no texts; cofactor topics, "
-            "predict and export read it."
+            "predict, report and export read it."
         )
     if facts["model"] != "TopicModel":
         raise InputError(
