@@ -82,7 +82,7 @@ def _report_cells(
     truth: tuple[str, ...],
     layer: str | None,
     title: str | None,
-) -> tuple[models.OpenedModel, Path]:
+) -> tuple[models.OpenedModel, Path | None]:
     """Write a report on cells; return the model and the file of the cells."""
     _cells.refuse_text_options("model", "output", "data", "truth", "title", "open_it")
     opened = _cells.open_cell_model(model)

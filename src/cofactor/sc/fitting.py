@@ -244,7 +244,7 @@ def _describe(
 ) -> tuple[FloatArray, CellPredictions, list[Marker]]:
     """Return totals of and predictions for the fitted cells, and the markers of topics."""
     pairs = [(np.asarray(X.sum(axis=1)).ravel(), answer_rows(estimator, X)) for X in matrices]
-    use = sum(totals @ found.shares for totals, found in pairs)
+    use = np.sum([totals @ found.shares for totals, found in pairs], axis=0)
     totals, parts = np.concatenate([own for own, _ in pairs]), [found for _, found in pairs]
     labelled = hasattr(estimator, "classes_")
     kinds = estimator.topic_scores().argmax(axis=1).tolist() if labelled else None

@@ -100,10 +100,10 @@ def topic_model(model: CellModel, X: sp.csr_array, y: np.ndarray | None, digest:
     ranking = marker_columns(model.markers["topics"], model)
     described = describe_topics(estimator, X, words, {}, ranking)
     S = described.pop("document_topics")
+    described |= count_labels(estimator, S, y)
     seed = model.facts.get("random_state")
     state = FittedTopics(
         **described,
-        **count_labels(estimator, S, y),
         estimator=estimator,
         vectorizer=GeneNames(words.names),
         target_names=model.classes,
