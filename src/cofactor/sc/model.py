@@ -159,7 +159,19 @@ class CellModel:
         return [m.gene for m in self.markers[kind] if m.group == group][:n]
 
     def nearest(self, name: str) -> str:
-        """Return the class that is most like a class; "" if no gene tells them apart."""
+        """Return the class that is most like a class; "" if no gene tells them apart.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from anndata import AnnData
+        >>> from cofactor import sc
+        >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+        >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
+        >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+        >>> sc.fit(adata, labels="kind", n_topics=2).nearest("one")
+        'other'
+        """
         return next((m.against for m in self.markers["nearest"] if m.group == name), "")
 
     def report(
