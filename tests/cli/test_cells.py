@@ -1,4 +1,4 @@
-"""AnnData files at the command line: check, fit, topics, predict, export."""
+"""AnnData files at the command line: check, fit, topics, predict, report, export."""
 
 import sys
 
@@ -148,6 +148,32 @@ def test_tables_of_a_model(folder, tmp_path):
     assert "cofactor predict" in done.stderr
 
 
+def test_a_report_speaks_of_cells_and_genes(folder, tmp_path):
+    pytest.importorskip("altair")
+    report = ("report", folder / "model", "-o", tmp_path / "report.html")
+    assert answer(*report, "--truth", "truth")["data"].endswith("cells.h5ad")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "Tested on 276 cells of the fit whose labels were held out" in page
+    cofactor("fit", folder / "cells.h5ad", "--layer", "counts", "-k", "2", "-o", tmp_path / "m")
+    gone = cofactor("report", tmp_path / "m", "--truth", "truth", code=2)
+    assert "this one was fitted without labels" in gone.stderr
+
+
+@pytest.mark.filterwarnings("ignore:Writing zarr v2:UserWarning")  # of anndata
+def test_folders_of_zarr(tmp_path):
+    adata = draw_cells(seed=2)
+    adata.layers["counts"], adata.X = adata.X.copy(), adata.X.log1p()
+    adata.write_zarr(tmp_path / "cells.zarr")
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    found = []
+    for name in ("cells.zarr", "cells.h5ad"):
+        options = ("--layer", "counts", "--label", "cell_type", "-k", "4")
+        cofactor("fit", tmp_path / name, *options, "-o", tmp_path / "model")
+        predict = ("predict", tmp_path / "model", tmp_path / name, "--layer", "counts")
+        found.append(cofactor(*predict).stdout)
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -160,7 +186,10 @@ def test_tables_of_a_model(folder, tmp_path):
         (("predict", "model", "new.h5ad", "-o", "new.h5ad"), "is the table itself"),
         (("predict", "model", "new.h5ad", "-o", "o.h5ad", "--all-classes"), "is for tables"),
         (("predict", "model", "posts.csv"), "model of single cells"),
-        (("report", "model"), "model of single cells"),
+        (("report", "model", "--without-texts"), "--without-texts is for texts"),
+        (("report", "model", "--data", "new.h5ad"), "but a report needs all"),
+        (("report", "model", "--truth", "a", "--truth", "b"), "--truth names 2 columns"),
+        (("explain", "model", "CD3D"), "model of single cells"),
         (("predict", "posts", "new.h5ad"), "posts"),
     ],
 )

@@ -128,3 +128,12 @@ def test_totals_that_are_no_scale_are_refused(settings, sets, cell, said, method
     model = SSNMFClassifier(2, exposure="total", random_state=0, **settings)
     with pytest.raises(ValueError, match=said):
         getattr(model, method)(X, np.eye(3)[classes] if sets else classes)
+
+
+def test_held_out_predictions_are_those_of_the_expected_score():
+    X, truth, _ = made(n=600, m=60, types=5, dispersion=1.0)
+    y = np.where(np.arange(600) % 6, -1, truth)
+    model = SSNMFClassifier(5, exposure="total", random_state=0).fit(X, y)
+    scores = model.held_out_predictions(X, y)
+    tested = ~np.isnan(scores).any(axis=1)
+    assert np.mean(scores[tested].argmax(axis=1) == y[tested]) == model.expected_score_.value

@@ -9,6 +9,7 @@ from cofactor import TopicModel
 from cofactor.estimators.inference import topic_shares
 from cofactor.report import topic_tables
 from cofactor.report.html import _largest_cells, page_state
+from cofactor.report.material import read_material
 from cofactor.report.page_content import prepare
 from cofactor.text.describe.compare import compare_topics
 
@@ -97,7 +98,7 @@ def test_topics_have_one_order(held):
 def test_matching_a_permutation_finds_it(model, corpus):
     other = copy.copy(model.estimator_)
     other.amend(components=model.estimator_.components_[::-1] * 7.0)
-    rows = topic_tables.match(model, other, model.vectorizer_.transform(corpus[0]))
+    rows = topic_tables.match(read_material(model, corpus[0], None, None), other)
     assert [row["topic"] for row in rows] == [0, 1, 2, 3]
     for row in rows:
         assert row["similarity"] == pytest.approx(1.0)
@@ -106,7 +107,7 @@ def test_matching_a_permutation_finds_it(model, corpus):
 
 def test_report_and_compare_agree_on_topics(model, corpus):
     other = TopicModel(5, vectorizer=model.vectorizer_, random_state=3).fit(corpus[0])
-    rows = topic_tables.match(model, other.estimator_, model.vectorizer_.transform(corpus[0]))
+    rows = topic_tables.match(read_material(model, corpus[0], None, None), other.estimator_)
     pairs = {pair.second: pair for pair in compare_topics(other, model) if pair.second is not None}
     assert len(rows) == len(pairs) == 4
     for row in rows:

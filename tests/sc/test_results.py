@@ -198,3 +198,16 @@ def test_empty_cells_get_no_label():
     assert caught[0].filename == __file__
     assert adata.obs["ssnmf"].isna().tolist() == [i == 5 for i in range(120)]
     assert not adata.obsm["X_ssnmf"][5].any()
+
+
+def test_genes_of_another_species_are_renamed_by_a_table():
+    model = sc.fit(draw_cells(), labels="cell_type", n_topics=4)
+    here, other = draw_cells(n=80, seed=3), draw_cells(n=80, seed=3)
+    other.var_names = [name.replace("G", "g") for name in other.var_names]
+    with pytest.raises(ValueError, match="No gene of the model is among the names of var"):
+        sc.annotate(other, model)
+    table = {f"g{j}": f"G{j}" for j in range(500)}  # the last genes have no counterpart
+    other.var_names = [table.get(name, name) for name in other.var_names]
+    sc.annotate(here, model)
+    sc.annotate(other, model)
+    assert balanced_accuracy(other) > balanced_accuracy(here) - 0.02

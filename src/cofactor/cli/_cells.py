@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cofactor.cli._command import BadInput, given_options, needing_extra, refusals
+from cofactor.cli._models import OpenedModel
 from cofactor.cli._options import TableOptions
 
 
@@ -37,6 +38,13 @@ def load_cell_model(path: Path) -> Any:
         return sc.load(path)
 
 
+def open_cell_model(path: Path) -> OpenedModel:
+    """Load a model of cells with its manifest."""
+    from cofactor.io.models import read_facts
+
+    return OpenedModel(path, load_cell_model(path), read_facts(path))
+
+
 def refuse_text_options(*allowed: str) -> None:
     """Refuse options that only mean something for texts."""
     for name, option in given_options():
@@ -59,10 +67,9 @@ def expected_of_cells(model: Any) -> str:
 
 def markers_of(model: Any, name: str, genes: int) -> dict[str, Any]:
     """Return the markers of a class, the class most like it, and the markers against that one."""
-    against = [m.against for m in model.markers["nearest"] if m.group == name]
     return {
         "genes": model.marker_genes("classes", name, genes),
-        "nearest": next(iter(against), None),
+        "nearest": model.nearest(name) or None,
         "genes_against": model.marker_genes("nearest", name, genes),
     }
 

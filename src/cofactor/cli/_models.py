@@ -86,7 +86,7 @@ def model_facts(path: Path) -> dict[str, Any]:
     if "cells" in facts["notes"]:
         raise InputError(
             f"{at(path)} holds a model of single cells, which has no texts; cofactor topics, "
-            "predict and export read it."
+            "predict, report and export read it."
         )
     if facts["model"] != "TopicModel":
         raise InputError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _cells
 from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, needing_extra, refusals
@@ -33,6 +34,7 @@ from cofactor.cli._terminal import announce, emit, note, open_page
     "Leave the texts of the documents out of the file.",
     is_flag=True,
 )
+@opt.add("layer")
 @opt.option("--open open_it", "Open the report in the browser.", is_flag=True)
 @opt.add("as_json")
 def report(
@@ -41,6 +43,7 @@ def report(
     data: Path | None,
     asked: opt.TableOptions,
     truth: tuple[str, ...],
+    layer: str | None,
     open_it: bool,
     as_json: bool,
     **layout: Any,
@@ -50,7 +53,66 @@ def report(
     The report is one file and loads nothing from the network. Its scores come from further fits,
     each of which holds some labels out to test with, or, with --truth, from labels that the model
     has not seen. With --date it shows topics and classes over time.
+
+    A model of single cells has the same report, with cells for documents and genes for words.
     """
+    if _cells.is_cell_model(model):
+        opened, path = _report_cells(model, output, data, truth, layer, layout["title"])
+    else:
+        opened, path = _report_texts(model, output, data, asked, truth, layout)
+    if as_json:
+        emit(
+            {
+                "model": opened.origin(),
+                "report": str(output),
+                "bytes": output.stat().st_size,
+                "data": None if path is None else str(path),
+            }
+        )
+    else:
+        note(f"Wrote {output}.")
+    if open_it:
+        open_page(output)
+
+
+def _report_cells(
+    model: Path,
+    output: Path,
+    data: Path | None,
+    truth: tuple[str, ...],
+    layer: str | None,
+    title: str | None,
+) -> tuple[models.OpenedModel, Path | None]:
+    """Write a report on cells; return the model and the file of the cells."""
+    _cells.refuse_text_options("model", "output", "data", "truth", "title", "open_it")
+    opened = _cells.open_cell_model(model)
+    path = models.find_data(opened, data)
+    if path is None:
+        raise BadInput("The file of the fit no longer exists; name it with --data.")
+    if len(truth) > 1:
+        raise BadInput(f"--truth names {len(truth)} columns, but cells have one label; name one.")
+    if truth and not opened.model.classes:
+        raise BadInput("--truth needs a model that predicts; this one was fitted without labels.")
+    with (
+        announce("Writing the report"),
+        needing_extra("The report", "report"),
+        _cells.single_cells(),
+    ):
+        column = truth[0] if truth else None
+        given = {"layer": layer, "title": title, "source": path.name}
+        opened.model.report(output, path, truth=column, **given)
+    return opened, path
+
+
+def _report_texts(
+    model: Path,
+    output: Path,
+    data: Path | None,
+    asked: opt.TableOptions,
+    truth: tuple[str, ...],
+    layout: dict[str, Any],
+) -> tuple[models.OpenedModel, Path | None]:
+    """Write a report on texts; return the model and the table."""
     opened = models.open_model(model)
     if truth:
         _check_truth(opened, truth, data)
@@ -65,19 +127,7 @@ def report(
         with announce("Reading the documents"):
             documents = models.read_again(opened, path, asked, truth=truth)
     _write(opened, output, documents, path, **layout)
-    if as_json:
-        emit(
-            {
-                "model": opened.origin(),
-                "report": str(output),
-                "bytes": output.stat().st_size,
-                "data": None if path is None else str(path),
-            }
-        )
-    else:
-        note(f"Wrote {output}.")
-    if open_it:
-        open_page(output)
+    return opened, path
 
 
 def _write(

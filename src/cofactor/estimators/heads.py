@@ -522,6 +522,8 @@ def held_out_predictions(
     exponent: int,
     threads: Threads,
     side: FloatArray | None = None,
+    *,
+    exposed: bool = False,
 ) -> FloatArray:
     """Return held-out predictions of samples: those from which a fit estimates its score.
 
@@ -534,9 +536,12 @@ def held_out_predictions(
     n, k = data.shape[0], targets.n_targets
     out = np.full((n, k), np.nan)
     if kind == "classes":
-        return out if groups is None else _held_out_classes(data, groups, exponent, threads, side)
+        how: dict[str, Any] = {"exponent": exponent, "side": side, "exposed": exposed}
+        return out if groups is None else _held_out_classes(data, groups, threads, **how)
     if kind == "sets":
-        _, rows, found, problem = _tag_problem(data, None, targets, exponent, threads)
+        _, rows, found, problem = _tag_problem(
+            data, None, targets, exponent, threads, exposed=exposed
+        )
         tested = held_out_tags(*problem)
     else:
         _, rows, V, weights = _labelled_view(data, None, targets, exponent)
@@ -550,8 +555,9 @@ def held_out_predictions(
 
 
 def _held_out_classes(
-    data: Observations, groups: Classes, exponent: int, threads: Threads, side: FloatArray | None
+    data: Observations, groups: Classes, threads: Threads, **how: Any
 ) -> FloatArray:
+    """Return held-out scores of classes; ``how`` are arguments of `held_out_scores`."""
     importance, _ = unit_weights(groups.importance, literal=True)
     scores = held_out_scores(
         data,
@@ -559,11 +565,10 @@ def _held_out_classes(
         groups.shares,
         groups.labelled,
         threads,
-        side,
-        exponent=exponent,
         confidence=groups.confidence,
         importance=importance,
         every=False,
+        **how,
     )
     out = np.full((len(scores), groups.prototypes.shape[1]), ABSENT_CLASS_SCORE)
     out[:, groups.prototypes.argmax(axis=1)] = scores

@@ -98,7 +98,7 @@ class Settings:
             estimator.priors,
             estimator.fixed,
             getattr(estimator, "head", "joint"),
-            getattr(estimator, "exposure", None) == "total",
+            getattr(estimator, "is_exposed", False),
             getattr(estimator, "log", "no"),
             estimator.random_state,
         )

@@ -329,7 +329,9 @@ class Supervised(Factorization):
             groups = counted_groups(self._task, targets, None, len(self.components_))
         exponent = self.fitted.units.data
         with Threads(self.n_jobs) as threads:
-            return held_out_predictions(kind, data, targets, groups, exponent, threads, side)
+            return held_out_predictions(
+                kind, data, targets, groups, exponent, threads, side, exposed=self.is_exposed
+            )
 
     def forget_held_out(self) -> None:
         """Forget what held-out labels said about new samples: these labels were not known ones."""
@@ -416,6 +418,11 @@ class Supervised(Factorization):
             return np.asarray(self.target_components_ / masses(self.components_)[:, None])
         with Threads(self.n_jobs) as threads:
             return self.pooled_head.topic_scores(self.components_, threads)
+
+    @property
+    def is_exposed(self) -> bool:
+        """Whether the total of a sample is a scale."""
+        return getattr(self, "exposure", None) == "total"
 
     def own_units(self, X: Any, data_weights: Any = None) -> Observations:
         """Check samples, and bring them into the units of the fit."""

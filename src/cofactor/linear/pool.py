@@ -270,6 +270,7 @@ def held_out_scores(
     exponent: int = 0,
     confidence: FloatArray | None = None,
     importance: FloatArray | None = None,
+    exposed: bool = False,
     every: bool = True,
 ) -> FloatArray:
     """Return scores of the labelled samples by pools that do not know their labels.
@@ -279,13 +280,13 @@ def held_out_scores(
     labels are held out that `fit_pool` holds out, and the expected score is that of these rows.
     """
     with one_blas_thread():
-        V = choose_view(data, counts, exponent).of(data)
+        V = choose_view(data, counts, exponent, exposed=exposed).of(data)
         distinct = distinct_rows(V, shares, labelled, counts, side)
         samples = Matrix(V[distinct.rows], threads)
         labels = _distinct_labels(
             samples, distinct, counts, shares, labelled, confidence, importance
         )
-        views, _ = _views(samples, labels, distinct, side, axes)
+        views, _ = _views(samples, labels, distinct, side, axes, exposed)
         found = np.full(labels.shares.shape, np.nan)
         if (weighed := _weigh(views, every=every)) is not None:
             found[weighed.out] = weighed.scores

@@ -11,6 +11,7 @@ A report is one HTML file that works offline (extra ``cofactor[report]``):
 `evaluation`     tests the model on hidden labels, next to simple baselines; `refits` fits again
 `page_content`   `prepare`: all tables of the page, made by the modules named ``*_tables``
 `notices`        warnings and remarks: "Before you rely on it"
+`nouns`          what samples and features are called: documents and words, or cells and genes
 `figures`        the page's charts, with altair
 `html`           the page: written to a file or shown in a notebook; `vega_script` draws charts
 `plots`          single pictures with matplotlib (extra ``cofactor[plot]``)

@@ -58,7 +58,7 @@ def document_rows(material: Material) -> tuple[list[dict[str, Any]], bool]:
             "y": y,
             "topic": k,
             "share": round(float(p), 3),
-            "class": _label(material, d),
+            "class": known_label(material, d),
             "prediction": show(guess) if k >= 0 else "",
             "confidence": rounded(c) if k >= 0 else None,
             "unlike": None if np.isnan(u) else rounded(u),
@@ -74,7 +74,8 @@ def document_rows(material: Material) -> tuple[list[dict[str, Any]], bool]:
 def documents_note(material: Material) -> str:
     """Return the caption of the map and the table."""
     n = len(material.S)
-    which = "documents of the fit" if material.from_fit else "documents given"
+    samples = material.nouns.samples
+    which = f"{samples} of the fit" if material.from_fit else f"{samples} given"
     listed, mapped = min(n, MAX_TABLE_DOCUMENTS), min(n, MAX_MAP_POINTS)
     part = f"A random sample of {listed:,} of the" if listed < n else "All"
     caption = f"{part} {n:,} {which}{f', {mapped:,} of them on the map' * (mapped < listed)}."
@@ -97,7 +98,8 @@ def show(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _label(material: Material, d: int) -> str:
+def known_label(material: Material, d: int) -> str:
+    """Return the known labels of a document as text; "" if there are none."""
     value = material.known[d]
     if not is_known(material.known[d : d + 1])[0]:
         return ""
@@ -106,6 +108,14 @@ def _label(material: Material, d: int) -> str:
     if material.kind == "numbers":
         return ", ".join("?" if np.isnan(one) else show(float(one)) for one in value)
     return show(tuple(name for name, one in zip(material.classes, value, strict=True) if one == 1))
+
+
+def told_class(material: Material, d: int) -> str:
+    """Return the known labels of a document as text, or else the class that is predicted."""
+    P = material.probabilities
+    if (known := known_label(material, d)) or P is None or not material.S[d].any():
+        return known
+    return f"predicted: {material.classes[int(P[d].argmax())]}"
 
 
 def cut_texts(texts: list[str], limit: int = MAX_TEXT_BYTES) -> tuple[list[str], bool]:
@@ -189,7 +199,7 @@ def map_anchors(material: Material) -> list[dict[str, Any]]:
 def uncertain(material: Material) -> list[dict[str, Any]]:
     """Return the unlabelled documents whose two best classes are most nearly tied."""
     P = material.probabilities
-    if P is None or P.shape[1] < 2 or material.texts is None:
+    if P is None or P.shape[1] < 2 or material.X is None:
         return []
     free = np.flatnonzero(~is_known(material.labels) & material.S.any(axis=1))
     two = np.sort(P[free], axis=1)[:, -2:]
@@ -256,7 +266,9 @@ def doubtful(material: Material) -> list[dict[str, Any]]:
     """Return the documents whose labels look wrong, most doubtful first."""
     if material.kind != "classes" or material.X is None:
         return []
-    log_p = judge_labels(material.X, material.labels, material.model.n_jobs)
+    exposed = material.model.estimator_.is_exposed
+    given = material.X, material.labels, material.model.n_jobs, material.side
+    log_p = judge_labels(*given, exposed=exposed)
     if log_p is None:
         return []
     found = rank_doubts(log_p, material.labels, material.classes)[:MAX_DOUBTFUL]
@@ -305,13 +317,12 @@ def _explained(material: Material, judge: Any, d: int, names: list[str]) -> Expl
     """Explain why the first of two classes and not the second; None if texts are left out or the
     judge does not know both classes, because its fit had no label of one."""
     known = {str(name) for name in judge.target_names_}
-    if material.shown_texts is None or not known.issuperset(names):
+    if not material.explains or not known.issuperset(names):
         return None
-    assert material.texts is not None
     return explain_row(
         judge,
         DocumentRows(material.X, material.side).select([d]),
-        text=material.texts[d],
+        text="" if material.texts is None else material.texts[d],
         target=names[0],
         rival=names[1],
         n_left_out=LEFT_OUT_WORDS,

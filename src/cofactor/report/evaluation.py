@@ -20,6 +20,7 @@ from sklearn.naive_bayes import MultinomialNB
 from cofactor.estimators.inference import topic_shares
 from cofactor.linear.folds import assign_folds
 from cofactor.report.material import Material, is_known
+from cofactor.report.nouns import Nouns
 from cofactor.report.refits import (
     Request,
     has_many_documents,
@@ -68,8 +69,8 @@ def evaluate(material: Material) -> Evaluation | None:
 def _held_out(material: Material, test: np.ndarray) -> Evaluation:
     train = np.flatnonzero(is_known(material.labels))
     how = (
-        f"Tested on {len(test):,} documents of the fit whose labels were held out; every method "
-        f"was trained on the same {len(train):,} labels."
+        f"Tested on {len(test):,} {material.nouns.samples} of the fit whose labels were held out; "
+        f"every method was trained on the same {len(train):,} labels."
     )
     beside = [partial(_baselines, material, train, test)]
     [plain], [others] = refit(material, [without_labels(material, train)], beside)
@@ -78,10 +79,11 @@ def _held_out(material: Material, test: np.ndarray) -> Evaluation:
 
 
 def _without_baselines(material: Material, test: np.ndarray) -> Evaluation:
-    where = "the documents of the fit" if material.from_fit else "documents given for this report"
+    samples = material.nouns.samples
+    where = f"the {samples} of the fit" if material.from_fit else f"{samples} given for this report"
     how = (
         f"Tested on {len(test):,} {where}, assuming that the fit has not seen their labels. "
-        "There are no baselines, because they need the documents and labels of the fit."
+        f"There are no baselines, because they need the {samples} and labels of the fit."
     )
     others = dict([trivial(material.kind, material.known[test], len(test))])
     return _of_model(material, test, how, False, others, None)
@@ -142,7 +144,8 @@ def _cross_validated(material: Material) -> Evaluation | None:
     rows = np.concatenate(tests)
     joined = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
     own = _of_refits(material, tests, fitted) if tested is None else tested.ordered(rows)
-    how = _how(n, len(rows), folds, len(splits) == 1, pooled)
+    scheme = n, len(rows), folds, len(splits) == 1
+    how = _how(*scheme, pooled, material.nouns)
     return Evaluation(
         material.kind,
         f"{how}{_few_iterations(material)}",
@@ -205,13 +208,14 @@ def _few_iterations(material: Material) -> str:
     return "" if most == material.model.max_iter else f" These fits had at most {most} iterations."
 
 
-def _how(n: int, tested: int, folds: int, single: bool, pooled: bool) -> str:
+def _how(n: int, tested: int, folds: int, single: bool, pooled: bool, nouns: Nouns) -> str:
+    chosen = f"{nouns.features.capitalize()} were chosen once, from all {nouns.samples}."
     if pooled:
         return (
             f"On {tested:,} of the {n:,} labels, which the fit itself held out: each was predicted "
-            "by models of the words that had not seen it, and this is the score to expect on new "
-            "documents like these. The other methods learned from the labels that remained. Words "
-            "were chosen once, from all documents."
+            f"by models of the {nouns.features} that had not seen it, and this is the score to "
+            f"expect on new {nouns.samples} like these. The other methods learned from the labels "
+            f"that remained. {chosen}"
         )
     scheme = (
         f"one quarter of the {n:,} labels ({tested:,}) hidden"
@@ -220,7 +224,7 @@ def _how(n: int, tested: int, folds: int, single: bool, pooled: bool) -> str:
     )
     return (
         f"By {scheme}: every method, including this model with its settings, was refitted without "
-        "the hidden labels and had to predict them. Words were chosen once, from all documents."
+        f"the hidden labels and had to predict them. {chosen}"
     )
 
 
@@ -251,7 +255,8 @@ def _of_refits(material: Material, tests: tuple[np.ndarray, ...], fitted: list[A
 
 def _baselines(material: Material, train: np.ndarray, test: np.ndarray) -> Predictions:
     """Return the predictions of simple methods for the tested documents."""
-    X, y = material.X, _learned(material, material.labels)
+    X = material.X if material.normalised is None else material.normalised
+    y = _learned(material, material.labels)
     said = dict(baselines(material.kind, X[train], y[train], X[test]))
     return {name: _given_back(material, each) for name, each in said.items()}
 

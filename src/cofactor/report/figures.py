@@ -25,10 +25,9 @@ def draw(prepared: Prepared) -> dict[str, Spec]:
         charts["heatmap"] = heatmap(prepared)
     scores = prepared.evaluation or {}
     if "confusion" in scores:
-        charts["confusion"] = confusion(
-            list(dict.fromkeys(row["prediction"] for row in scores["confusion"]))
-        )
-        charts["calibration"] = calibration()
+        classes = list(dict.fromkeys(row["prediction"] for row in scores["confusion"]))
+        charts["confusion"] = confusion(classes, prepared.nouns.samples)
+        charts["calibration"] = calibration(prepared.nouns.samples)
     if "pairs" in scores:
         logs = scores["metric"] != "R²"
         charts["pairs"] = pairs(scores["pairs"], logs)
@@ -204,7 +203,7 @@ def share() -> Any:
     return chart.properties(width=WIDTH, height=300, usermeta={"time": True}, title="share")
 
 
-def confusion(classes: list[str]) -> Any:
+def confusion(classes: list[str], samples: str) -> Any:
     """Draw true classes × predictions, with numbers if there are not too many classes."""
     angle = 0 if sum(map(len, classes)) <= MAX_LINE_CHARACTERS else -40
     base = alt.Chart(alt.NamedData("confusion"))
@@ -213,7 +212,7 @@ def confusion(classes: list[str]) -> Any:
         tooltip=[
             alt.Tooltip("truth:N", title="true class"),
             alt.Tooltip("prediction:N", title="predicted"),
-            alt.Tooltip("documents:Q", title="documents"),
+            alt.Tooltip("documents:Q", title=samples),
             alt.Tooltip("share:Q", title="of true class", format=".1%"),
         ],
     )
@@ -233,7 +232,7 @@ def confusion(classes: list[str]) -> Any:
     )
 
 
-def calibration() -> alt.LayerChart:
+def calibration(samples: str) -> alt.LayerChart:
     """Draw accuracy against confidence, and the line where they are equal."""
     base = alt.Chart(alt.NamedData("calibration"))
     unit = alt.Scale(domain=[0, 1])
@@ -248,7 +247,7 @@ def calibration() -> alt.LayerChart:
         tooltip=[
             alt.Tooltip("confidence:Q", format=".1%"),
             alt.Tooltip("accuracy:Q", format=".1%"),
-            alt.Tooltip("documents:Q"),
+            alt.Tooltip("documents:Q", title=samples),
         ],
     )
     return (ideal + dots).properties(width=WIDTH, height=300)

@@ -13,7 +13,7 @@ import hashlib
 import html
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -213,6 +213,8 @@ def page_state(prepared: Prepared) -> dict[str, Any]:
         "order": prepared.order,
         "kind": prepared.kind,
         "number": prepared.number,
+        "nouns": asdict(prepared.nouns),
+        "none": f"no known {prepared.nouns.feature}",
         "unlike": UNLIKE_LEVEL,
         "classes": prepared.classes,
         "class_sizes": prepared.class_sizes,

@@ -1,8 +1,11 @@
-"""The material of a report: a model, documents and their labels, read and checked once."""
+"""The material of a report: a model, documents and their labels, read and checked once.
+
+Documents may be any samples: `Nouns` says what they are called.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.estimators.inference import topic_shares
+from cofactor.report.nouns import TEXTS, Nouns
 from cofactor.targets.classes import holds_sets, is_unknown
 from cofactor.targets.reading import (
     is_matrix,
@@ -27,6 +31,7 @@ from cofactor.text.describe.predictions import (
     scores_of,
     unlike_of,
 )
+from cofactor.text.describe.topic_words import rank_words
 from cofactor.text.documents import document_rows, fingerprint
 
 MAX_CHART_CLASSES = 25
@@ -52,6 +57,23 @@ class Material:
     rows: Sequence[int | str] | None = None  # the documents' rows in their table, or their names
     with_texts: bool = True  # whether the page may show texts
     side: np.ndarray | None = None  # vectors of the documents, if the model has an encoder
+    nouns: Nouns = TEXTS
+    normalised: Any = None  # the matrix that simple methods see; None: X
+    rank: Callable[..., np.ndarray] = rank_words  # how the first words of topics are chosen
+    markers: list[dict[str, Any]] = field(default_factory=list)  # what marks each class, if known
+    call: str = ""  # the call that fits the model; "": that of a TopicModel
+
+    @property
+    def explains(self) -> bool:
+        """Whether the page may tell which words decide a prediction."""
+        return self.X is not None and self.with_texts
+
+    @property
+    def number_name(self) -> str:
+        """The word before what `number` returns."""
+        if self.rows is None:
+            return self.nouns.sample
+        return self.nouns.name if self.named else "row"
 
     def number(self, d: int) -> int | str:
         """Return what the page calls a document: its name, its row, or its index."""
@@ -173,15 +195,30 @@ def read_material(
         raise ValueError(
             f"rows has {len(rows)} entries, but there are {len(texts)} documents; pass one each."
         )
-    found, digest = document_rows(model, texts), fingerprint(texts, labels)
-    X = found.X
+    read = document_rows(model, texts)
+    more = {"rows": rows, "with_texts": with_texts, "side": read.side}
+    return material_of(model, texts, read.X, labels, truth, fingerprint(texts, labels), **more)
+
+
+def material_of(
+    model: TopicModel,
+    texts: list[str] | None,
+    X: Any,
+    labels: Any,
+    truth: Any,
+    digest: str,
+    **more: Any,
+) -> Material:
+    """Return the material of samples X with labels; ``more`` are further fields of `Material`.
+
+    ``digest`` is that of samples and labels, which identifies those of the fit.
+    """
     S, from_fit = _representations(model, X, same=digest == model.fingerprint_)
     from_fit = from_fit or digest in (model.fitted.learned or ())  # of an update
     unseen: list[str] = []
-    known, hidden = (_read_labels(model, y, len(texts), unseen) for y in (labels, truth))
+    known, hidden = (_read_labels(model, y, X.shape[0], unseen) for y in (labels, truth))
     unseen = list(dict.fromkeys(unseen))
-    labelled = (known, hidden, digest, unseen)
-    return Material(model, texts, X, S, from_fit, *labelled, rows, with_texts, found.side)
+    return Material(model, texts, X, S, from_fit, known, hidden, digest, unseen, **more)
 
 
 def _representations(model: TopicModel, X: Any, same: bool) -> tuple[np.ndarray, bool]:

@@ -10,6 +10,7 @@ import numpy as np
 from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.metrics.topics import topic_similarity
 from cofactor.report.material import Material, is_known
+from cofactor.report.nouns import Nouns
 from cofactor.report.score_tables import MODEL, Evaluation, calibration
 from cofactor.text.describe import summaries
 from cofactor.text.documents import Corpus
@@ -23,7 +24,7 @@ Notices = Iterator[tuple[str, str]]  # "warning" or "note", and a sentence
 def notices(material: Material, found: Evaluation | None) -> list[dict[str, str]]:
     """Return warnings first, then remarks on what is missing."""
     parts = (
-        _scores(found),
+        _scores(found, material.nouns),
         _fit(material),
         _edits(material, found),
         _labels(material),
@@ -47,22 +48,23 @@ def _note(sentence: str) -> tuple[str, str]:
     return "note", sentence
 
 
-def _scores(found: Evaluation | None) -> Notices:
+def _scores(found: Evaluation | None, nouns: Nouns) -> Notices:
     if found is None:
         return
     scores = found.scores()
     better = [name for name, score in scores.items() if score > scores[MODEL] + 0.01]
     if better:
-        yield _warn(f"{_and(better)} scored higher than this model on the tested documents.")
+        yield _warn(f"{_and(better)} scored higher than this model on the tested {nouns.samples}.")
     if len(found.tested) < 50:
-        yield _warn(f"Only {len(found.tested)} documents were tested, so the scores are rough.")
+        tested = f"Only {len(found.tested)} {nouns.samples} were tested"
+        yield _warn(f"{tested}, so the scores are rough.")
     if found.probabilities is None:
         return
     error = calibration(found.truth, found.probabilities)[1]
     if error > MAX_CALIBRATION_ERROR:
         yield _warn(
             f"Confidences differ from the accuracy by {100 * error:.0f} points on average; use "
-            "them to rank documents, not as probabilities."
+            f"them to rank {nouns.samples}, not as probabilities."
         )
 
 
@@ -102,8 +104,8 @@ def _unlike(material: Material) -> Notices:
     far = int((material.unlike[new] >= UNLIKE_LEVEL).sum())
     if far > MAX_UNLIKE_SHARE * max(int(new.sum()), 1):
         yield _warn(
-            f"{far:,} of {int(new.sum()):,} documents without a label are unlike the labelled ones "
-            "of their class (marked ▲); a class may be missing."
+            f"{far:,} of {int(new.sum()):,} {material.nouns.samples} without a label are unlike "
+            "the labelled ones of their class (marked ▲); a class may be missing."
         )
 
 
@@ -111,10 +113,12 @@ def _topics(material: Material) -> Notices:
     model, A = material.model, material.model.estimator_.components_
     shares = Corpus.of(material.S, A).shares
     if dead := [str(k) for k, share in enumerate(shares) if share < MIN_LIVE_SHARE]:
-        yield _warn(f"Topics with almost no documents: {_and(dead)}; use fewer topics.")
+        none = f"Topics with almost no {material.nouns.samples}"
+        yield _warn(f"{none}: {_and(dead)}; use fewer topics.")
     similar = np.triu(topic_similarity(A, A), 1) > MAX_COSINE
     if twins := [f"{i} and {j}" for i, j in np.argwhere(similar)]:
-        yield _note(f"Topics with almost the same words: {'; '.join(twins[:5])}.")
+        same = f"Topics with almost the same {material.nouns.features}"
+        yield _note(f"{same}: {'; '.join(twins[:5])}.")
     if repeated := list(map(str, summaries.repeated_topics(model))):
         yield _warn(
             "Topics of passages that many texts repeat word for word, such as signatures: "
@@ -127,24 +131,25 @@ def _topics(material: Material) -> Notices:
 
 
 def _missing(material: Material, found: Evaluation | None) -> Notices:
-    if material.texts is None:
+    nouns = material.nouns
+    if material.X is None:
         yield _note(
             "The documents were not given, so there are no texts, explanations or scores; a model "
             "does not keep its documents."
         )
         return
     if empty := int((~material.has_words).sum()):
-        many = "1 document has" if empty == 1 else f"{empty:,} documents have"
-        yield _note(f"{many} no word of the model, so no score.")
-    repeats = sum(n - 1 for text, n in Counter(material.texts).items() if text.strip())
-    if repeats > 0.01 * len(material.texts):
-        yield _note(f"{repeats:,} documents are copies of another one.")
+        have = "has" if empty == 1 else "have"
+        yield _note(f"{nouns.count(empty)} {have} no {nouns.feature} of the model, so no score.")
+    repeats = sum(n - 1 for text, n in Counter(material.texts or ()).items() if text.strip())
+    if repeats > 0.01 * len(material.S):
+        yield _note(f"{repeats:,} {nouns.samples} are copies of another one.")
     if not material.with_texts:
         yield _note("Texts and explanations were left out on request.")
     if not material.from_fit:
         yield _note(
-            "The documents are not those of the fit, so there are no baselines and no comparison "
-            "with a fit without labels."
+            f"The {nouns.samples} are not those of the fit, so there are no baselines and no "
+            "comparison with a fit without labels."
         )
     if material.unknown_labels:
         yield _warn(f"Labels that the model does not know: {_and(material.unknown_labels)}.")

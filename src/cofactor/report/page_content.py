@@ -16,6 +16,7 @@ from cofactor.report import document_tables, topic_tables
 from cofactor.report.evaluation import evaluate
 from cofactor.report.material import Material, is_known, read_material
 from cofactor.report.notices import notices
+from cofactor.report.nouns import Nouns
 from cofactor.report.period_tables import over_time
 from cofactor.report.score_tables import MODEL, PLAIN, Evaluation, evaluation_tables, format_score
 from cofactor.text import TopicModel
@@ -35,6 +36,9 @@ class Prepared:
     kind: str  # "topics", "classes", "numbers" or "sets"
     text: bool
     number: str  # the word before the number of a document: "row", "id" or "document"
+    nouns: Nouns
+    explained: bool  # whether words are told that decide predictions
+    editable: bool  # whether `cofactor edit` can name the topics
     classes: list[str]
     summary: list[dict[str, Any]]
     notices: list[dict[str, str]]
@@ -42,6 +46,7 @@ class Prepared:
     topics_digest: str  # identifies the topics to which downloaded names belong
     order: list[int]  # of the topics on the page, the largest first
     heatmap: list[dict[str, Any]]
+    markers: list[dict[str, Any]]  # what marks each class, if that is known
     class_sizes: list[int]  # documents of each class
     largest_classes: list[str]  # the ones that all charts show
     charted_topics: list[int]  # the ones beside them
@@ -81,7 +86,18 @@ def prepare(
     check_is_fitted(model, "estimator_")
     material = read_material(model, documents, labels, truth, rows, text)
     timed = over_time(material, dates, every)  # first, to reject bad dates before any fit
-    found = evaluate(material)
+    return prepare_page(material, title=title, source=source, timed=timed)
+
+
+def prepare_page(
+    material: Material,
+    *,
+    title: str | None = None,
+    source: str | None = None,
+    timed: dict[str, Any] | None = None,
+) -> Prepared:
+    """Return the content of a page about material; ``timed`` is the section on time."""
+    model, found = material.model, evaluate(material)
     topics = topic_tables.topic_cards(material)
     order = sorted(range(len(topics)), key=lambda k: -topics[k]["share"])
     points, cut = document_tables.document_rows(material)
@@ -90,7 +106,10 @@ def prepare(
         source=str(source or ""),
         kind=material.kind,
         text=bool(material.shown_texts),
-        number="document" if rows is None else "id" if material.named else "row",
+        number=material.number_name,
+        nouns=material.nouns,
+        explained=material.explains,
+        editable=not material.call,
         classes=material.classes,
         summary=summary(material, found),
         notices=notices(material, found),
@@ -98,6 +117,7 @@ def prepare(
         topics_digest=topics_digest(model),
         order=order,
         heatmap=topic_tables.heatmap(material),
+        markers=material.markers,
         class_sizes=material.class_sizes.tolist(),
         largest_classes=[material.classes[c] for c in material.chart_classes],
         charted_topics=topic_tables.chart_topics(material),
@@ -134,7 +154,7 @@ def changes(
     """Compare the topics, in this order, with those of the same seed at λ = 0."""
     if found is None or found.plain is None:
         return None
-    scores, rows = found.scores(), topic_tables.match(material.model, found.plain, material.X)
+    scores, rows = found.scores(), topic_tables.match(material, found.plain)
     return {
         "metric": found.metrics[0],
         "with_labels": scores[MODEL],
@@ -151,9 +171,10 @@ def changes(
 def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]]:
     """Return the figures at the top of the page, each with a name and a remark."""
     n_topics, n_words = material.model.estimator_.components_.shape
+    nouns = material.nouns
     rows = [
-        _figure("documents", f"{len(material.S):,}", _documents_remark(material)),
-        _figure("topics", str(n_topics), f"over {n_words:,} words"),
+        _figure(nouns.samples, f"{len(material.S):,}", _documents_remark(material)),
+        _figure("topics", str(n_topics), f"over {n_words:,} {nouns.features}"),
     ]
     if material.kind in ("classes", "sets"):
         name = "classes" if material.kind == "classes" else "labels"
@@ -162,7 +183,8 @@ def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]
         rows += [_number_figure(material, c) for c in range(len(material.classes))][:MAX_FIGURES]
     expected = material.model.expected_score_
     if expected is not None and found is None and not material.is_single_class:
-        rows.append(_figure("expected", str(expected), "on new documents like those of the fit"))
+        where = f"on new {nouns.samples} like those of the fit"
+        rows.append(_figure("expected", str(expected), where))
     if found is not None:
         score = format_score(found.kind, found.scores()[MODEL])
         rows.append(_figure(found.metrics[0], score, _rival(found)))
@@ -205,14 +227,15 @@ def _rival(found: Evaluation) -> str:
 
 
 def _documents_remark(material: Material) -> str:
-    if material.texts is None:
+    if material.X is None:
         return "of the fit; texts not given"
-    return "the documents of the fit" if material.from_fit else "given for this report"
+    own = f"the {material.nouns.samples} of the fit"
+    return own if material.from_fit else "given for this report"
 
 
 def _label_remark(material: Material) -> str:
     known = int(is_known(material.labels).sum())
-    labelled = f"{known:,} documents labelled" if known else "labels not given"
+    labelled = f"{known:,} {material.nouns.samples} labelled" if known else "labels not given"
     return labelled if material.kind == "classes" else f"any number at once; {labelled}"
 
 
@@ -232,7 +255,7 @@ def reproduction(material: Material) -> dict[str, Any]:
         same = material.digest == model.fingerprint_
         facts["data of this report"] = "the same" if same else material.digest
     facts |= {f"time to {step}": f"{s:.1f} s" for step, s in model.timings_.items()}
-    return {"facts": facts, "versions": versions(), "call": call(model)}
+    return {"facts": facts, "versions": versions(), "call": material.call or call(model)}
 
 
 def _edits(model: Any) -> str:
@@ -287,9 +310,25 @@ def downloads(prepared: Prepared) -> dict[str, Sheet]:
         "review": sheet([*_reviewed(prepared.mistaken), *_reviewed(prepared.uncertain)]),
         "doubtful": sheet(prepared.doubtful),
         "far_off": sheet(prepared.far_off),
+        "markers": sheet(marker_rows(prepared.markers)),
         "training": sheet(prepared.curves),
     }
-    return {name: each for name, each in sheets.items() if each["rows"]}
+    heading = prepared.nouns.heading
+    return {
+        name: {**each, "columns": [*map(heading, each["columns"])]}
+        for name, each in sheets.items()
+        if each["rows"]
+    }
+
+
+def marker_rows(markers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what marks each class, one line each."""
+    return [
+        {"class": row["class"], "against": against, **word}
+        for row in markers
+        for against, words in (("all classes", row["words"]), (row["nearest"], row["against"]))
+        for word in words
+    ]
 
 
 def sheet(rows: Iterable[dict[str, Any]]) -> Sheet:

@@ -45,9 +45,9 @@ def over_time(
                 (Parameter("every", every), " needs dates"), ("pass ", Parameter("dates"), ", too")
             )
         return None
-    if material.texts is None:
+    if material.X is None:
         raise ValueError("dates need their documents; pass documents too.")
-    days = read_days(dates, len(material.texts))
+    days = read_days(dates, len(material.S))
     periods = divide(days, every or suitable_unit(days))
     found = describe_periods(
         material.model, material.X, material.S, material.scores, periods, PERIOD_WORDS

@@ -19,7 +19,8 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators.base import ending_at_interrupts
 from cofactor.report.material import Material, is_known
-from cofactor.text.fitting import fit_estimator
+from cofactor.text import TopicModel
+from cofactor.text.fitting import fit_estimator, fit_here
 
 MANY_DOCUMENTS, MAX_HASTY_ITERATIONS = 5000, 15  # more documents than this limit the iterations
 MAX_PARALLEL_ENTRIES = 2**24  # stored entries of the fits that run at the same time
@@ -86,8 +87,24 @@ def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any
     model.set_params(**settings).set_callbacks(StopOnEvent(ended))
     y = training_labels(material, request.train)
     side: dict[str, Any] = {"side": material.side} if model.head == "pooled" else {}
-    estimator, _ = fit_estimator(model, model.vectorizer_, material.X, y, seed=model.seed_, **side)
+    given = material.X, y
+    estimator, _ = fit_estimator(
+        model, model.vectorizer_, *given, seed=model.seed_, fit=_fit_function(model), **side
+    )
     return estimator.set_params(n_jobs=material.model.n_jobs)
+
+
+def _fit_function(model: TopicModel) -> Callable[..., Any]:
+    """Return a function that fits an estimator; totals stay scales if they are for the model.
+
+    They matter for a pooled head only: classes of the others do not depend on totals.
+    """
+    exposed = model.head == "pooled" and getattr(model.estimator_, "is_exposed", False)
+
+    def fit(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
+        return fit_here(estimator.set_params(exposure="total"), X, y, **weights)
+
+    return fit if exposed else fit_here
 
 
 def training_labels(material: Material, train: np.ndarray) -> np.ndarray:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from cofactor.metrics.topics import match_topics, top_places, topic_similarity, word_changes
-from cofactor.report.document_tables import excerpt
+from cofactor.report.document_tables import excerpt, told_class
 from cofactor.report.material import Material, largest
 from cofactor.text.describe import summaries
-from cofactor.text.describe.topic_words import Words, profiles, rank_words, shown_words
+from cofactor.text.describe.topic_words import Words, profiles, shown_words
 from cofactor.text.documents import Corpus
 from cofactor.text.editing import Settled
 
@@ -154,7 +154,7 @@ def typical_documents(material: Material) -> list[list[dict[str, Any]]]:
             {
                 "document": material.number(d),
                 "share": float(shares[d, k]),
-                "text": excerpt(material, d),
+                "text": excerpt(material, d) or told_class(material, d),
             }
             for d in top_places(weight[:, k], CARD_DOCUMENTS)
         ]
@@ -200,12 +200,13 @@ def chart_topics(material: Material) -> list[int]:
     return sorted(kept, key=lambda k: (int(links[k].argmax()), -float(links[k].max())))
 
 
-def match(model: Any, other: Any, X: Any) -> list[dict[str, Any]]:
-    """Match the model's topics with those of another estimator of the documents X, and list the
+def match(material: Material, other: Any) -> list[dict[str, Any]]:
+    """Match the model's topics with those of another estimator of the documents, and list the
     words kept, gained and lost."""
+    model, X = material.model, material.X
     words, ours, others = Words.of(model.vectorizer_), model.estimator_, other.components_
     ranking, shown = summaries.word_ranking(model, "coherence"), words.shown(others)
-    again = None if ranking is None else rank_words(X, np.asarray(other.transform(X)), shown)
+    again = None if ranking is None else material.rank(X, np.asarray(other.transform(X)), shown)
     before = _first_words(words.names, shown, again)
     after = _first_words(words.names, words.shown(ours.components_), ranking)
     return [

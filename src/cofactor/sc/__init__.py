@@ -9,6 +9,7 @@
     model      an estimator with its genes and markers: predictions, saved folders
     fitting    chooses genes, fits, finds markers
     results    writes into obs, obsm, varm and uns of objects and of copies of files
+    report     the page of topic models, for cells
     survey     describes a file, for cofactor check
 """
 

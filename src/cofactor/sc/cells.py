@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._types import IntArray
+from cofactor._types import FloatArray, IntArray
 from cofactor._warnings import warn
 from cofactor.errors import Clause, Parameter, ParameterError, ParameterWarning
 from cofactor.io.errors import InputError, at, printable, suggestion
@@ -132,6 +133,13 @@ def anndata() -> Any:
     except ImportError as error:
         raise ImportError(MISSING, name="anndata") from error
     return anndata
+
+
+def cell_digest(names: Any, totals: FloatArray) -> str:
+    """Return a digest of cells: their names, and their totals of the fitted genes."""
+    digest = hashlib.sha256("\n".join(map(str, names)).encode("utf-8", "surrogatepass"))
+    digest.update(np.ascontiguousarray(totals, dtype="<f8").tobytes())
+    return digest.hexdigest()
 
 
 def check_names(names: Any) -> None:

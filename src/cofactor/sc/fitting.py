@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._types import IntArray
+from cofactor._types import FloatArray, IntArray
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.base import blocks_of
 from cofactor.io.errors import InputError
 from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.outofcore import RowBlocks
-from cofactor.sc.cells import CellMatrix, check_names, open_cells, read_labels
+from cofactor.sc.cells import CellMatrix, cell_digest, check_names, open_cells, read_labels
 from cofactor.sc.genes import (
     MIN_CELLS_PER_GENE,
     SCANPY_COLUMN,
@@ -135,7 +135,7 @@ def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, C
         estimator.fit(rows, None if isinstance(rows, RowBlocks) else y)
         estimator.amend(representation=np.array(estimator.representation_))
         matrices = blocks_of(rows) if isinstance(rows, RowBlocks) else [rows]
-        answers, of_topics = _describe(estimator, matrices, cells.genes[columns])
+        totals, answers, of_topics = _describe(estimator, matrices, cells.genes[columns])
     classes = [str(name) for name in getattr(estimator, "classes_", ())]
     markers = {**_type_markers(cells, classes, y, answers), "topics": of_topics}
     facts = {
@@ -145,6 +145,7 @@ def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, C
         "cells": cells.shape[0],
         "labelled": len(known),
         "empty": int(answers.empty.sum()),
+        "fingerprint": cell_digest(cells.obs.index, totals),
     }
     warn_of_empty(facts["empty"])
     return CellModel(estimator, cells.genes[columns], markers, facts), answers
@@ -240,16 +241,14 @@ def _training_rows(cells: CellMatrix, columns: IntArray, y: np.ndarray | None) -
 
 def _describe(
     estimator: Any, matrices: Any, genes: np.ndarray
-) -> tuple[CellPredictions, list[Marker]]:
-    """Return predictions for the fitted cells, and the markers of topics."""
-    parts, use = [], np.zeros(len(estimator.components_))
-    for X in matrices:
-        found = answer_rows(estimator, X)
-        parts.append(found)
-        use += np.asarray(X.sum(axis=1)).ravel() @ found.shares
+) -> tuple[FloatArray, CellPredictions, list[Marker]]:
+    """Return totals of and predictions for the fitted cells, and the markers of topics."""
+    pairs = [(np.asarray(X.sum(axis=1)).ravel(), answer_rows(estimator, X)) for X in matrices]
+    use = np.sum([totals @ found.shares for totals, found in pairs], axis=0)
+    totals, parts = np.concatenate([own for own, _ in pairs]), [found for _, found in pairs]
     labelled = hasattr(estimator, "classes_")
     kinds = estimator.topic_scores().argmax(axis=1).tolist() if labelled else None
-    return joined(parts), topic_markers(estimator.components_, use, kinds, genes)
+    return totals, joined(parts), topic_markers(estimator.components_, use, kinds, genes)
 
 
 def _type_markers(

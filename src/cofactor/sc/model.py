@@ -6,6 +6,7 @@ import copy
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,62 @@ class CellModel:
         ['0']
         """
         return [m.gene for m in self.markers[kind] if m.group == group][:n]
+
+    def nearest(self, name: str) -> str:
+        """Return the class that is most like a class; "" if no gene tells them apart.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from anndata import AnnData
+        >>> from cofactor import sc
+        >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+        >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
+        >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+        >>> sc.fit(adata, labels="kind", n_topics=2).nearest("one")
+        'other'
+        """
+        return next((m.against for m in self.markers["nearest"] if m.group == name), "")
+
+    def report(
+        self, path: str | os.PathLike[str], adata: Any, *, truth: str | None = None, **options: Any
+    ) -> Path:
+        """Write a report: one HTML file that works offline. Requires ``cofactor[report]``.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        adata : AnnData or path
+            Cells to show and to test on, such as those of the fit; the counts of the model's genes
+            are loaded.
+        truth : str, optional
+            Column of ``obs`` with labels that the fit did not see, to test on.
+        **options
+            ``layer`` (by default that of the fit), ``title`` and ``source``, the name of the data.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from anndata import AnnData
+        >>> from cofactor import sc
+        >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+        >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
+        >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+        >>> model = sc.fit(adata, labels="kind", n_topics=2)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.report(f"{folder}/report.html", adata, title="Two kinds").name
+        'report.html'
+        """
+        from cofactor.sc.report import write_cell_report
+
+        return write_cell_report(self, path, adata, truth=truth, **options)
 
     def answer(self, cells: CellMatrix) -> CellPredictions:
         """Return predictions for cells; genes are matched by name."""

@@ -42,7 +42,8 @@
 
   // ---- names
 
-  const NONE = "no known word";
+  const { samples, features, order } = state.nouns;
+  const NONE = state.none;
   const label = (topic) => (topic < 0 ? NONE : `${topic} · ${state.names[topic]}`);
 
   function named(row) {
@@ -258,13 +259,13 @@
 
   function bars() {
     const weight = Number(byId("relevance").value);
-    byId("relevance-value").textContent = moved ? `relevance ${weight.toFixed(1)}` : "coherent";
+    byId("relevance-value").textContent = moved ? `relevance ${weight.toFixed(1)}` : order;
     for (const list of all(".words")) {
       const topic = Number(list.dataset.topic);
       const words = [...state.words[topic]];
       if (moved) words.sort((a, b) => relevance(b, weight) - relevance(a, weight));
       words.length = Math.min(words.length, 10);
-      const most = Math.max(...state.words[topic].map((word) => word.p), 1e-12);
+      const most = Math.max(...words.map((word) => word.p), 1e-12);
       list.replaceChildren(...words.map((word) => bar(word, most, topic)));
     }
   }
@@ -279,7 +280,7 @@
     share.style.width = `${Math.max(0.5, (100 * word.p) / most)}%`;
     share.style.background = colour(topic);
     mark.style.left = `${Math.min(99, (100 * word.corpus) / most)}%`;
-    space.title = `${(100 * word.p).toFixed(2)} % of the topic, ${(100 * word.corpus).toFixed(3)} % of all documents`;
+    space.title = `${(100 * word.p).toFixed(2)} % of the topic, ${(100 * word.corpus).toFixed(3)} % of all ${samples}`;
     space.append(share, mark);
     item.append(name, space);
     return item;
@@ -324,13 +325,13 @@
 
   function status(n) {
     const count = n.toLocaleString("en");
-    if (brushed) return `${count} documents selected`;
-    return state.mapped.length < documents.length ? `${count} documents, ${state.mapped.length.toLocaleString("en")} of them on the map` : `${count} documents on the map`;
+    if (brushed) return `${count} ${samples} selected`;
+    return state.mapped.length < documents.length ? `${count} ${samples}, ${state.mapped.length.toLocaleString("en")} of them on the map` : `${count} ${samples} on the map`;
   }
 
   const tables = [];
   const documentGrid = grid(byId("document-grid"), documentColumns(), documents, {
-    name: "documents", id: "documents", statusId: "chosen", filters: documentFilters(), status,
+    name: samples, id: "documents", statusId: "chosen", filters: documentFilters(), status,
   });
   tables.push(documentGrid);
 
@@ -362,7 +363,7 @@
       ]),
     { name: "coherence", value: (row) => row.coherence, show: (row) => (row.coherence === null ? "" : row.coherence.toFixed(2)), kind: "number" },
     { name: "stability", value: (row) => row.stability, show: (row) => (row.stability === null ? "" : row.stability.toFixed(2)), kind: "number" },
-    { name: "words", value: (row) => firstWords(row.topic), kind: "broad" },
+    { name: features, value: (row) => firstWords(row.topic), kind: "broad" },
     { name: "settled", value: (row) => row.settled, kind: "broad" },
   ].filter((column) => state.topics.some((row) => !["", null].includes(column.value(row))));
 
@@ -373,7 +374,7 @@
 
   const classColumns = [
     { name: "class", value: (c) => state.classes[c] },
-    { name: "documents", value: (c) => state.class_sizes[c], kind: "number" },
+    { name: samples, value: (c) => state.class_sizes[c], kind: "number" },
     { name: "topics that predict it", value: (c) => strongest(c).map((k) => `${label(k)} (${percent(state.links[k][c])})`).join("; "), kind: "broad" },
   ];
 
@@ -447,7 +448,7 @@
     const { columns: heads, rows } = state.downloads[name];
     const cells = (k) => rows.map((row) => row[k]).filter((value) => typeof value === "number");
     grid(place, heads.map((head, k) => {
-      const digits = head === "documents" ? 0 : 2;
+      const digits = head === samples ? 0 : 2;
       const show = (row) => (typeof row[k] === "number" ? row[k].toFixed(digits) : String(row[k] ?? ""));
       return { name: head, value: (row) => row[k], show, kind: cells(k).length ? "number" : "" };
     }), rows, { name });
@@ -518,7 +519,7 @@
 
   byId("relevance").addEventListener("input", slide);
   byId("coherent").addEventListener("click", slide);
-  byId("download").addEventListener("click", download);
+  if (byId("download")) byId("download").addEventListener("click", download);
   for (const button of all("[data-csv]")) button.addEventListener("click", () => saveTable(button.dataset.csv));
   if (byId("more-topics")) byId("more-topics").addEventListener("click", unfold);
   addEventListener("hashchange", () => reveal(location.hash));

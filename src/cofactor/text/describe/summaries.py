@@ -78,15 +78,16 @@ class TopicClass:
 
 
 def describe_topics(
-    estimator: Any, X: Any, words: Words, seeded: dict[int, Seed]
+    estimator: Any, X: Any, words: Words, seeded: dict[int, Seed], ranking: np.ndarray | None = None
 ) -> dict[str, Any]:
     """Return the fields of `FittedTopics` that describe the training documents X.
 
     Scores (`scores_of`) are not among them, because streams compute them only when needed.
+    ``ranking`` is the order of words to show; by default that of `rank_words`.
     """
     S, A = np.asarray(estimator.transform(X)), words.shown(estimator.components_)
     pinned = {k: seed.columns for k, seed in seeded.items()}
-    ranking = rank_words(X, S, A, pinned)
+    ranking = rank_words(X, S, A, pinned) if ranking is None else ranking
     shown, probable = (shown_words(A, each, COHERENCE_WORDS) for each in (ranking, None))
     scores = npmi_coherence([*shown, *probable], X)
     return {

@@ -58,7 +58,12 @@ def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
 
 
 def judge_labels(
-    X: Any, labels: np.ndarray, n_jobs: int | None = None, side: np.ndarray | None = None
+    X: Any,
+    labels: np.ndarray,
+    n_jobs: int | None = None,
+    side: np.ndarray | None = None,
+    *,
+    exposed: bool = False,
 ) -> np.ndarray | None:
     """Return log-probabilities of the classes from models that were fitted without each label.
 
@@ -72,6 +77,8 @@ def judge_labels(
         Number of threads.
     side : array (n, d), optional
         Vectors of the documents.
+    exposed : bool, default=False
+        Whether the total of a row is a scale.
 
     Returns
     -------
@@ -87,7 +94,9 @@ def judge_labels(
     found = np.full(shares.shape, -np.inf)
     with Threads(n_jobs) as threads:
         ones = np.ones(len(labels))
-        scores = held_out_scores(observe(X), ones, shares[:, seen], judged, threads, side)
+        scores = held_out_scores(
+            observe(X), ones, shares[:, seen], judged, threads, side, exposed=exposed
+        )
     found[:, seen] = log_softmax(scores, axis=1)
     return found
 
