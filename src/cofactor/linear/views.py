@@ -171,11 +171,25 @@ def choose_view(
         return _standardising(data, counts)
     view = View("roots" if integers or exposed else "rows")
     rows = view.of(data)
-    total = max(float(counts.sum()), 1e-300)
-    mean = np.asarray(rows.T @ counts) / total
+    total = max(float(_rounded(counts).sum()), 1e-300)
+    terms = _rounded(rows.data * np.repeat(counts, np.diff(rows.indptr)), len(counts))
+    mean = np.bincount(rows.indices, terms, rows.shape[1]) / total
     norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    spread = float(norms @ counts) / total - float(mean @ mean)
+    spread = float(_rounded(norms * counts).sum()) / total - float((mean**2).sum())
     return View(view.kind, _root(spread))
+
+
+def _rounded(terms: FloatArray, n_terms: int | None = None) -> FloatArray:
+    """Round terms so much that sums of them are exact, hence the same in every order of samples.
+
+    ``n_terms`` is the largest number of terms of a sum, by default the number of rows. Terms are
+    rounded relative to the largest one of their column.
+    """
+    n = len(terms) if n_terms is None else n_terms
+    largest = np.abs(terms).max(axis=0, initial=0.0)
+    exponent = np.frexp(largest)[1] + int(n).bit_length() - 53
+    unit = np.ldexp(1.0, np.maximum(exponent, -1000))  # far from the smallest numbers
+    return np.asarray(np.rint(terms / unit) * unit)
 
 
 def _may_have_fractions(values: FloatArray) -> bool:
@@ -202,9 +216,9 @@ def _equal_lengths(data: Observations) -> bool:
 def _standardising(data: Observations, counts: FloatArray) -> View:
     cells, known = _filled(data)
     weights = known * counts[:, None]
-    total = np.maximum(weights.sum(axis=0), 1e-300)
-    mean = (weights * cells).sum(axis=0) / total
-    variance = (weights * (cells - mean) ** 2).sum(axis=0) / total
+    total = np.maximum(_rounded(weights).sum(axis=0), 1e-300)
+    mean = _rounded(weights * cells).sum(axis=0) / total
+    variance = _rounded(weights * (cells - mean) ** 2).sum(axis=0) / total
     sd = np.sqrt(variance)
     spread = sd + (float(np.median(sd[sd > 0])) if sd.any() else 1.0)
     return View("columns", _root(float((variance / spread**2).sum())), mean, spread)
