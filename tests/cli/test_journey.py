@@ -3,6 +3,7 @@
 import csv
 
 import numpy as np
+import pytest
 
 from cofactor import load_model
 from cofactor.io.models import read_facts
@@ -15,6 +16,16 @@ def test_doctor_finds_everything_well():
     assert found["packages"]["numpy"] == np.__version__
     assert "export --to anndata" in found["extras"]
     assert "kernels" in cofactor("doctor").stdout
+    fits = answer("doctor", "--fit")["fits"]
+    assert fits["error"] is None
+    assert fits["first_seconds"] > 0
+
+
+@pytest.mark.parametrize("option", [[], ["--fit"]])
+def test_the_doctor_reports_kernels_with_wrong_results(monkeypatch, option):
+    monkeypatch.setattr("cofactor.engine.self_check.MAX_RELATIVE_ERROR", -1.0)
+    done = cofactor("doctor", *option, code=1)
+    assert "do not work: ArithmeticError" in done.stdout
 
 
 def test_a_model_without_labels_answers_everything(home, tmp_path):

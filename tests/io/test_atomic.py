@@ -11,7 +11,7 @@ import pytest
 from cofactor.io import atomic, platform
 from cofactor.io.atomic import DiskFullError, is_full, place_of, replacing, replacing_folder
 from cofactor.io.errors import InputError
-from cofactor.io.models.save_load import write_folder
+from cofactor.io.models.folders import write_folder
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -587,10 +587,11 @@ class Session:
         """Return a new fit if labels show that grammatical words help to predict; None if not.
 
         The first fit had no labels to show it. They are asked whenever their number has doubled,
-        until somebody edits the topics, which a new fit would replace.
+        until somebody edits the topics, which a new fit would replace; a model that was there
+        before may have been edited elsewhere.
         """
         known = [place for place, labels in enumerate(y) if labels]
-        if len(known) < self._next_trial or self.shape:
+        if len(known) < self._next_trial or self.shape or self.saved_decisions is not None:
             return None
         self._next_trial = 2 * len(known)
         places = {*known, *range(0, len(y), -(-len(y) // REFIT_SAMPLE))}

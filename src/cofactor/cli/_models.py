@@ -67,13 +67,21 @@ class OpenedModel:
 
 def open_model(path: Path, encoder_cache: Path | None = None) -> OpenedModel:
     """Load the TopicModel in a folder; its encoder uses a cache, if one is named."""
-    from cofactor.io.models import ModelFormatError, load_model, read_facts
+    facts = model_facts(path)
+    with _naming(path):
+        from cofactor.io.models import load_model
 
-    try:
-        facts = read_facts(path)
         model = load_model(path)
-    except ModelFormatError as error:
-        raise InputError(printable(f"{error} {similar_path(path)}".rstrip())) from error
+    model.encoder = cached(model.encoder, encoder_cache)
+    return OpenedModel(path, model, facts)
+
+
+def model_facts(path: Path) -> dict[str, Any]:
+    """Return the manifest of the TopicModel in a folder, without loading the model."""
+    with _naming(path):
+        from cofactor.io.models import read_facts
+
+        facts = read_facts(path)
     if "cells" in facts["notes"]:
         raise InputError(
             f"{at(path)} holds a model of single cells, which has no texts; cofactor topics, "
@@ -84,8 +92,18 @@ def open_model(path: Path, encoder_cache: Path | None = None) -> OpenedModel:
             f"{at(path)} holds a {facts['model']}, which has no words; this command needs a "
             "TopicModel, as cofactor fit writes it."
         )
-    model.encoder = cached(model.encoder, encoder_cache)
-    return OpenedModel(path, model, facts)
+    return facts
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn the error of a folder without a readable model into one that may suggest another."""
+    from cofactor.io.models import ModelFormatError
+
+    try:
+        yield
+    except ModelFormatError as error:
+        raise InputError(printable(f"{error} {similar_path(path)}".rstrip())) from error
 
 
 def cached(encoder: Any, folder: Path | None) -> Any:
@@ -208,32 +226,6 @@ def find_blocks(opened: OpenedModel) -> Path | None:
             "write them again with cofactor blocks."
         )
     return path
-
-
-def expectation(model: Any) -> str:
-    """Return a sentence about the score to expect on new documents; "" if nothing is known."""
-    expected = model.expected_score_
-    if expected is None:
-        return ""
-    return f"Expected on new texts like these: {expected}.{_beside_chance(model, expected)}"
-
-
-def _beside_chance(model: Any, expected: Any) -> str:
-    """Say whether a prediction that reads no text may be as good; "" if it is worse."""
-    labels = model.estimator_.pooled_head.labels if model.estimator_.pooled_head else None
-    always, level = "the mean", 0.0
-    if expected.measure == "accuracy" and labels is not None and labels.any():
-        always = repr(printable(str(model.target_names_[int(labels.argmax())])))
-        level = float(labels.max() / labels.sum())
-        always += f" (right for {level:.0%})"
-    elif expected.measure != "R²":
-        return ""
-    if expected.low > level:
-        return ""
-    return (
-        f" Always predicting {always} may be as good: either the texts do not predict these "
-        "labels, or there are too few of them."
-    )
 
 
 # ---- fits

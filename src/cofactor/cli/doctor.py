@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -13,7 +13,7 @@ import click
 from cofactor._version import __version__
 from cofactor._versions import commit, version_of
 from cofactor.cli._command import Command
-from cofactor.cli._options import add
+from cofactor.cli._options import add, option
 from cofactor.cli._terminal import announce, emit, pair_table, show, shown
 
 CORE = (
@@ -36,11 +36,15 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @click.command(cls=Command)
+@option(
+    "--fit", "Also fit a tiny topic model twice, with all libraries that fits use.", is_flag=True
+)
 @add("as_json")
-def doctor(as_json: bool) -> None:
+def doctor(fit: bool, as_json: bool) -> None:
     """Show versions, threads, kernels and optional packages.
 
-    Fits a tiny model twice to see whether the kernels work. The exit code is 1 if they do not.
+    Solves a tiny problem with a known answer to see whether the kernels work. The exit code is 1 if
+    they, or the fits of --fit, do not.
     """
     facts: dict[str, Any] = {
         "cofactor": __version__,
@@ -53,30 +57,40 @@ def doctor(as_json: bool) -> None:
         "threads": {name: os.environ[name] for name in THREADS if name in os.environ},
     }
     with announce("Trying the kernels"):
-        facts["kernels"] = _kernels()
+        facts["kernels"] = _checked(_kernels)
+    if fit:
+        with announce("Fitting a tiny model twice"):
+            facts["fits"] = _checked(_fits)
     if as_json:
         emit(facts)
     else:
         show(pair_table(_rows(facts)))
-    if facts["kernels"]["error"]:
+    if any(facts.get(what, {}).get("error") for what in ("kernels", "fits")):
         click.get_current_context().exit(1)
 
 
-def _kernels() -> dict[str, Any]:
-    """Fit twice; the first fit also loads the kernels."""
+def _checked(find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what a check found, and its error if there is one."""
     try:
-        first, second = _timed(), _timed()
-        from cofactor.engine.kernels.library import LIBRARY
+        return {"error": None, **find()}
     except Exception as error:  # the doctor reports any error
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _kernels() -> dict[str, Any]:
+    from cofactor.engine.kernels.library import LIBRARY
+    from cofactor.engine.self_check import check_kernels
+
+    check_kernels()
     return {
-        "error": None,
         "library": str(LIBRARY.path),
         "variant": LIBRARY.variant,
         "machine": platform.machine() + (f", x86-64-v{LIBRARY.level}" if LIBRARY.level else ""),
-        "first_fit_seconds": first,
-        "second_fit_seconds": second,
     }
+
+
+def _fits() -> dict[str, Any]:
+    return {"first_seconds": _timed(), "second_seconds": _timed()}
 
 
 def _timed() -> float:
@@ -94,16 +108,15 @@ def _rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, found or "missing: pip install --force-reinstall cofactor"
     limits = ", ".join(f"{name}={shown(value)}" for name, value in facts["threads"].items())
     yield "cores", f"{facts['cores']}, {limits or 'no limits on threads set'}"
-    yield from _on_kernels(facts["kernels"])
+    yield "kernels", _said(facts["kernels"], "{variant}, for this machine ({machine}): {library}")
+    if "fits" in facts:
+        yield "fits", _said(facts["fits"], "{first_seconds:.2f} s, then {second_seconds:.2f} s")
     for what, packages in facts["extras"].items():
         yield what, ", ".join(f"{n} {v or 'not installed'}" for n, v in packages.items())
 
 
-def _on_kernels(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _said(found: dict[str, Any], form: str) -> str:
+    """Return what a check found in a form, or its error."""
     if found["error"]:
-        yield "kernels", f"do not work: {shown(found['error'], 400)}"
-        return
-    machine = f"for this machine ({found['machine']})"
-    yield "kernels", f"{found['variant']}, {machine}: {found['library']}"
-    first, second = found["first_fit_seconds"], found["second_fit_seconds"]
-    yield "first fit", f"{first:.2f} s, then {second:.2f} s"
+        return f"do not work: {shown(found['error'], 400)}"
+    return form.format(**found)

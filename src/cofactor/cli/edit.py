@@ -17,9 +17,12 @@ from cofactor.cli._terminal import announce, emit, note, note_next
 from cofactor.cli.topics import show_topics, topic_rows
 from cofactor.io.errors import at, suggestion
 from cofactor.io.json_text import from_json_file
+from cofactor.io.models.description import Description
 from cofactor.io.untrusted import DamagedFileError, read_file
 
 MAX_NAMES_BYTES = 2**22
+WORDS_SHOWN = 10
+"""Number of words of each topic of the edited model."""
 EditValue = TypeVar("EditValue")
 
 
@@ -74,7 +77,6 @@ def edit(
         path = models.relative(read.facts["path"], output)
         more = {"input": {**read.facts, "path": path}}
     wrote = models.saved_model(new, output, models.next_notes(opened, output, step, **more))
-    rows = topic_rows(new, 10)
     if as_json:
         emit(
             {
@@ -82,13 +84,13 @@ def edit(
                 "output": str(output),
                 "changes": changes.facts(),
                 "said": said,
-                "topics": rows,
+                "topics": topic_rows(new, WORDS_SHOWN),
             }
         )
         return
     for sentence in said:
         note(sentence)
-    show_topics(new, rows)
+    show_topics(Description.of(new, WORDS_SHOWN), WORDS_SHOWN)
     note(wrote)
     note_next("refit", output, "-o", "NEW")
 

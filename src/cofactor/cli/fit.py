@@ -24,6 +24,7 @@ from cofactor.cli._command import (
     refusals,
 )
 from cofactor.cli._terminal import announce, emit, note, note_each, note_next
+from cofactor.io.models.description import expectation
 
 
 @click.command(cls=Command)
@@ -256,7 +257,7 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: P
     starts = getattr(model, "class_starts_", None)
     if facts["classes"]:
         note(
-            models.expectation(model)
+            expectation(model)
             or "How well the model predicts is not known: no labels could be held out to test it; "
             "cofactor report --truth tests it with your own labels."
         )

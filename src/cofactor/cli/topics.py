@@ -10,8 +10,9 @@ import click
 from cofactor.cli import _cells
 from cofactor.cli import _options as opt
 from cofactor.cli._command import Command
-from cofactor.cli._models import expectation, open_model, score_facts
+from cofactor.cli._models import model_facts, open_model, score_facts
 from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
+from cofactor.io.models.description import Description
 
 UNKNOWN = "–"
 """Stands for a number that is not known."""
@@ -45,16 +46,23 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     if _cells.is_cell_model(model):
         _show_cell_topics(model, words, as_json)
         return
-    opened = open_model(model)
-    rows = topic_rows(opened.model, words, by)
     if as_json:
+        opened = open_model(model)
         classes = opened.model.class_summaries(words).to_records()
+        rows = topic_rows(opened.model, words, by)
         found = {"topics": rows, "classes": classes, "expected_score": score_facts(opened.model)}
         emit({"model": opened.origin(), **found})
         return
-    show_topics(opened.model, rows)
-    if said := expectation(opened.model):
-        note(said)
+    described = _described(model, words)
+    show_topics(described, words, by)
+    if described.expectation:
+        note(described.expectation)
+
+
+def _described(path: Path, words: int) -> Description:
+    """Return what a model folder says about its topics; load the model if it says too little."""
+    found = Description.read(model_facts(path), words)
+    return found or Description.of(open_model(path).model, words)
 
 
 def topic_rows(model: Any, words: int, by: str = "coherence") -> list[dict[str, Any]]:
@@ -70,23 +78,22 @@ def topic_rows(model: Any, words: int, by: str = "coherence") -> list[dict[str, 
     return sorted(rows, key=lambda row: -row["share"])
 
 
-def show_topics(model: Any, rows: list[dict[str, Any]]) -> None:
-    """Print the rows of `topic_rows`; names that follow the words, and empty columns, are left
+def show_topics(described: Description, words: int, by: str = "coherence") -> None:
+    """Print topics, the largest first; names that follow the words, and empty columns, are left
     out."""
-    from cofactor.text.editing import Settled
-
-    settled, classes = Settled.of(model), hasattr(model.estimator_, "classes_")
-    about, link = ("Class", "Link") if classes else ("Target", "Value")
+    rows = sorted(described.topics, key=lambda row: -row["share"])
+    numeric = described.predicts == "numbers"
+    about, link = ("Target", "Value") if numeric else ("Class", "Link")
     columns = {
         "Topic": [str(row["topic"]) for row in rows],
         "Name": [shown(row["given_name"] or "") for row in rows],
         "Share": [percent(row["share"]) for row in rows],
         about: [shown(row["label"], 20) for row in rows],
-        link: [_link(row["label_weight"], classes) for row in rows],
+        link: [shown(row["link"]) for row in rows],
         "Labels": ["" if row["labels"] is None else str(row["labels"]) for row in rows],
-        "Coher.": [_coherence(row["coherence"]) for row in rows],
-        "Stability": [_stability(row) for row in rows],
-        "Words": [shown(_words(row, settled), 2000) for row in rows],
+        "Coher.": [_coherence(row["coherence"][by]) for row in rows],
+        "Stability": [shown(row["stability"]) for row in rows],
+        "Words": [shown(_words(row, row["words"][by][:words]), 2000) for row in rows],
     }
     told = {name: cells for name, cells in columns.items() if any(cells)}
     texts = {"Name", about, "Words"}
@@ -102,28 +109,14 @@ def show_topics(model: Any, rows: list[dict[str, Any]]) -> None:
         )
 
 
-def _words(row: dict[str, Any], settled: Any) -> str:
-    marks = [settled.said(row["topic"]), "repeated passages" if row["repeated"] else ""]
-    told = "; ".join(filter(None, marks))
-    return " ".join(row["words"]) + (f" ({told})" if told else "")
+def _words(row: dict[str, Any], words: list[str]) -> str:
+    told = "; ".join(filter(None, [row["settled"], "repeated passages" if row["repeated"] else ""]))
+    return " ".join(words) + (f" ({told})" if told else "")
 
 
-def _stability(row: dict[str, Any]) -> str:
-    if row["stability"] is None:
-        return ""
-    low, high = row["stability_interval"]
-    return f"{row['stability']:.2f} ({low:.2f}–{high:.2f})"
-
-
-def _coherence(value: float) -> str:
+def _coherence(value: float | None) -> str:
     """Return a coherence; that of an edited topic is not known before documents are seen."""
-    return f"{value:.2f}" if value - value == 0 else UNKNOWN
-
-
-def _link(value: float | None, classes: bool) -> str:
-    if value is None:
-        return ""
-    return f"{value:.0%}" if classes else f"{value:.3g}"
+    return UNKNOWN if value is None else f"{value:.2f}"
 
 
 # ---- single cells
@@ -139,7 +132,8 @@ def _show_cell_topics(path: Path, genes: int, as_json: bool) -> None:
         return
     table = make_table("Topic", "Share", "Class", "Link", "Genes", numbers=("Topic", "Share"))
     for row in rows:
-        about = shown(row["class"], 24), _link(row["link"], classes=True)
+        link = "" if row["link"] is None else f"{row['link']:.0%}"
+        about = shown(row["class"], 24), link
         table.add_row(str(row["topic"]), percent(row["share"]), *about, " ".join(row["genes"]))
     show(table)
     if classes:

@@ -8,22 +8,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from cofactor.io.errors import printable
-from cofactor.text import TopicModel
-from cofactor.text.describe.summaries import shown_link, shown_stability
-from cofactor.text.editing import Settled
 
 MAX_VALUE_CHARACTERS = 500
 """Largest number of characters of a note."""
+WORDS_IN_CARD = 10
+"""Number of words of each topic."""
 
 
-def card(model: Any, facts: dict[str, Any]) -> str:
+def card(facts: dict[str, Any]) -> str:
     """Return the model card in Markdown."""
     sections = [
         f"# A {facts['model']} of cofactor",
         "Load it with `cofactor.load_model(path)`; nothing in this folder is executed.",
         _table(("", ""), [(key, value) for key, value in _summary(facts)]),
         *_warnings(facts),
-        *_topics(model),
+        *_topics(facts["description"]),
         *_history(facts),
         *_notes(facts),
         "## Settings",
@@ -85,20 +84,21 @@ def _flat(notes: dict[str, Any], before: str = "") -> Iterator[tuple[Any, ...]]:
             yield f"{before}{name}", str(shown)[:MAX_VALUE_CHARACTERS]
 
 
-def _topics(model: Any) -> list[str]:
-    if not isinstance(model, TopicModel):
+def _topics(description: dict[str, Any] | None) -> list[str]:
+    """Return a table of the topics, see `cofactor.io.models.description`."""
+    if description is None:
         return []
-    topics, settled = model.topics(), Settled.of(model)
+    topics = description["topics"]
     columns = {
-        "topic": topics.column("topic"),
-        "name": topics.column("name"),
-        "words": [" ".join(words) for words in topics.column("words")],
-        "share": [f"{share:.1%}" for share in topics.column("share")],
-        "class": topics.column("label"),
-        "link": [shown_link(model, topic) for topic in topics],
-        "labels": topics.column("labels"),
-        "stability": [shown_stability(topic) for topic in topics],
-        "settled by the user": [settled.said(k) for k in topics.column("topic")],
+        "topic": [one["topic"] for one in topics],
+        "name": [one["name"] for one in topics],
+        "words": [" ".join(one["words"]["coherence"][:WORDS_IN_CARD]) for one in topics],
+        "share": [f"{one['share']:.1%}" for one in topics],
+        "class": [one["label"] for one in topics],
+        "link": [one["link"] for one in topics],
+        "labels": [one["labels"] for one in topics],
+        "stability": [one["stability"] for one in topics],
+        "settled by the user": [one["settled"] for one in topics],
     }
     told = {name: cells for name, cells in columns.items() if set(cells) - {None, ""}}
     table = _table(tuple(told), list(zip(*told.values(), strict=True)))

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from cofactor._fields import Deferred
 from cofactor.io import npy, platform
@@ -40,6 +39,8 @@ def compact(name: str, array: np.ndarray) -> dict[str, np.ndarray]:
     """Return the arrays that are stored for an array with a row for each sample."""
     if array.ndim != 2 or np.count_nonzero(array) > MAX_DENSE_SHARE * array.size:
         return {name: array}
+    from scipy.sparse import csr_array  # reading a manifest does not need it
+
     cells = csr_array(array)
     stored = cells.indptr.astype(np.int64), cells.indices.astype(np.int32), cells.data
     return {f"{name}:{part}": one for part, one in zip(STORED_CELLS, stored, strict=True)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from numbers import Integral
@@ -12,14 +12,16 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from cofactor.io import atomic, npy
+from cofactor._fields import check_fields
+from cofactor.io import npy
 from cofactor.io.errors import shortened
 from cofactor.io.json_text import check_json, from_json_file, to_json_file
 from cofactor.io.models.card import card
-from cofactor.io.models.codec import ModelFormatError, NoModelError, Parts
+from cofactor.io.models.codec import ModelFormatError, Parts
+from cofactor.io.models.description import Description
+from cofactor.io.models.folders import REMEDY, manifest_in, reading, reason_of, write_folder
 from cofactor.io.models.manifest import (
     FILES,
-    MAX_MANIFEST_BYTES,
     MODEL_MANIFEST,
     check_shapes,
     has_samples,
@@ -30,10 +32,8 @@ from cofactor.io.models.manifest import (
 )
 from cofactor.io.models.samples import SAMPLES, SampleFile, compact
 from cofactor.io.models.types import CODEC, MODEL_TYPES, OwnVectorizer, put_back, restore_encoder
-from cofactor.io.untrusted import DamagedFileError, check_contents, failing_as, read_file, require
+from cofactor.io.untrusted import check_contents, failing_as, read_file, require
 from cofactor.text import TopicModel
-
-REMEDY = "; fit the model again, or restore the folder from a copy"
 
 
 def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
@@ -86,7 +86,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
         facts = {**_facts(model), "notes": notes or {}}
         files[MODEL_MANIFEST] = to_json_file(make_manifest(facts, files, arrays, samples))
         _assemble(read_manifest(files[MODEL_MANIFEST]), documents, {**arrays, **samples})
-    files["README.md"] = card(model, facts).encode()
+    files["README.md"] = card(facts).encode()
     write_folder(Path(path), files)
 
 
@@ -96,12 +96,7 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise ValueError(f"The model cannot be saved: {_reason(error)}.") from error
-
-
-def _reason(error: Exception) -> str:
-    known = isinstance(error, ModelFormatError | DamagedFileError)
-    return str(error) if known else f"it is broken: {error!r}"
+        raise ValueError(f"The model cannot be saved: {reason_of(error)}.") from error
 
 
 def _facts(model: Any) -> dict[str, Any]:
@@ -129,7 +124,13 @@ def _facts(model: Any) -> dict[str, Any]:
             "objective": [repr(value) for value in estimator.history_["objective"][-1:]],
         },
         "timings": dict(model.timings_) if text else {},
+        "description": _description(model) if text else None,
     }
+
+
+def _description(model: TopicModel) -> dict[str, Any] | None:
+    check_fields(model.fitted)  # the error of a broken model says what is wrong with it
+    return Description.of(model).to_json()
 
 
 def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None, encoder: Any = None) -> Any:
@@ -165,7 +166,7 @@ def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None, encoder:
     ...     load_model(f"{folder}/model")
     NMF(n_components=1, random_state=0)
     """
-    model = _reading(Path(path), partial(_load, vectorizer=vectorizer, encoder=encoder))
+    model = reading(Path(path), partial(_load, vectorizer=vectorizer, encoder=encoder))
     if vectorizer is not None and getattr(model, "vectorizer_", None) is not vectorizer:
         raise ValueError(
             "vectorizer is not needed: the model's folder holds its own; leave it out."
@@ -175,62 +176,8 @@ def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None, encoder:
     return model
 
 
-def read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the facts that a folder holds about its model, without loading the model.
-
-    Parameters
-    ----------
-    path : str or path
-        The folder.
-
-    Returns
-    -------
-    dict
-        The manifest: model, settings, seed, data, fit, timings, versions, notes and more.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from cofactor import NMF, read_facts, save
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(NMF(1, random_state=0).fit([[1.0, 2.0]]), f"{folder}/model", notes={"by": "Ada"})
-    ...     facts = read_facts(f"{folder}/model")
-    >>> facts["model"], facts["seed"], facts["notes"]
-    ('NMF', 0, {'by': 'Ada'})
-    """
-    return dict(_reading(Path(path), _read_manifest))
-
-
-def _reading(given: Path, read: Callable[[Path], Any]) -> Any:
-    """Read a folder; whatever goes wrong, except a lack of memory, becomes a ModelFormatError."""
-    for _ in range(10):
-        before = _identity(given)
-        try:
-            return read(find_folder(given))
-        except MemoryError:
-            raise
-        except Exception as error:
-            if _identity(given) != before:
-                continue  # another process replaced it while it was read
-            remedy = "" if isinstance(error, NoModelError) else REMEDY
-            raise ModelFormatError(f"{given}: {_reason(error)}{remedy}.") from error
-    raise ModelFormatError(f"{given}: it is replaced faster than it can be read; try again.")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_ino, found.st_mtime_ns
-
-
-def _read_manifest(folder: Path) -> Any:
-    return read_manifest(read_file(folder / MODEL_MANIFEST, MAX_MANIFEST_BYTES))
-
-
 def _load(folder: Path, vectorizer: Any, encoder: Any) -> Any:
-    manifest = _read_manifest(folder)
+    manifest = manifest_in(folder)
     files, documents = manifest["files"], {}
     for name in FILES[:3]:
         data = read_file(folder / name, files[name]["bytes"])
@@ -279,45 +226,3 @@ def _expected(estimator: Any) -> str | None:
     """Return the score to expect on new data, as text."""
     expected = getattr(estimator, "expected_score_", None)
     return None if expected is None else str(expected)
-
-
-# ---- the folder of a model: where it may be written, and where it is found
-
-
-def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write files to a folder in one step; other files in an old folder stay."""
-    path = Path(os.path.abspath(path))
-    _check_place(path)
-
-    def size() -> int:
-        return sum(map(len, files.values()))
-
-    with (
-        atomic.telling_of_full_disks(path, size, complete=True),
-        atomic.replacing_folder(path, keep_others=True) as new,
-    ):
-        for name, data in files.items():
-            atomic.write_flushed(new / name, data)
-
-
-def _check_place(path: Path) -> None:
-    if path.is_symlink() or (path.exists() and not path.is_dir()):
-        raise FileExistsError(f"path={str(path)!r} is not a folder; choose another.")
-    if atomic.has_only_other_files(path, MODEL_MANIFEST):
-        raise FileExistsError(
-            f"path={str(path)!r} is a folder with other files in it and not a model; choose "
-            "another, or empty it."
-        )
-
-
-def find_folder(path: Path) -> Path:
-    """Return the folder to read: ``path``, or the old one if a save was killed half-way."""
-    found = atomic.find_folder(path)
-    if not found.is_dir():
-        what = "it is a file" if path.exists() else "it does not exist"
-        raise NoModelError(f"{what}; name the folder of a model, which has {MODEL_MANIFEST} in it")
-    if not (found / MODEL_MANIFEST).exists():
-        raise NoModelError(
-            f"it has no {MODEL_MANIFEST}, so it is not a model; name the folder of a model"
-        )
-    return found
