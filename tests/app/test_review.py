@@ -128,6 +128,20 @@ def test_what_was_told_about_a_class_follows_its_name(named):
     assert {*session.now.model.target_names_} == {"astronomy", "sport"}
 
 
+def test_names_alone_follow_their_classes(start, tmp_path):
+    table = TextTable([*TEXTS], [()] * 60, [*range(60)])
+    words = ["orbit", "goal", "recipe"]
+    name_classes(table, tmp_path / "model", {word: word for word in words})
+    model = TopicModel(4, classes=words, random_state=0).fit(TEXTS)
+    session = start(table=table, model=model, every=1)
+    session.rename_class("t", "orbit", "space")
+    session.decide("label", "t", 0, labels=["space"])
+    session.decide("label", "t", 1, labels=["goal"])
+    session.refitter.wait(30)
+    assert session.refitter.trouble is None
+    assert session.now.model.classes == {"space": "orbit", "goal": "goal", "recipe": "recipe"}
+
+
 def test_a_score_from_names_is_not_shown_as_an_accuracy(named, page):
     from cofactor.app.page_data import accuracy
 

@@ -59,12 +59,12 @@ def labels_for(session: Session, program: str) -> Download:
 
 def program_file(table: TextTable, reviewed: Reviewed, program: str) -> bytes:
     """Return the labelled and skipped texts of a table as a file of another program."""
-    rows = annotations(table, reviewed, FORMATS[program].by_person)
+    rows = decided_texts(table, reviewed, FORMATS[program].by_person)
     classes = [*reviewed.classes.names.values()]
     return write_annotations(rows, program, classes, table.several)
 
 
-def annotations(table: TextTable, reviewed: Reviewed, by_person: bool) -> Iterator[Annotation]:
+def decided_texts(table: TextTable, reviewed: Reviewed, by_person: bool) -> Iterator[Annotation]:
     """Yield the labels of texts; those of each person if several labelled a text."""
     for place, (key, text) in enumerate(zip(table.keys, table.texts, strict=True)):
         review = reviewed.reviews.get(key)

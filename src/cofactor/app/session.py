@@ -11,7 +11,7 @@ import logging
 import threading
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -576,10 +576,11 @@ class Session:
         told = situation.model.classes
         if told is None:
             return situation.model
+        about = dict(told) if isinstance(told, Mapping) else {name: name for name in told}
         with self._lock:
-            pairs = {n: self.current_name_of(situation, n) for n in told}
+            pairs = {n: self.current_name_of(situation, n) for n in about}
         model = copy.copy(situation.model)
-        found = {now: told[name] for name, now in reversed(pairs.items()) if now is not None}
+        found = {now: about[name] for name, now in reversed(pairs.items()) if now is not None}
         model.classes = found if len(found) > 1 else None
         return model
 

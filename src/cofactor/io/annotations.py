@@ -58,12 +58,12 @@ def _is_binary_prodigy(record: Record) -> bool:
 
 
 def _read_prodigy(record: Record, text_column: str) -> Iterator[Annotation]:
-    who = record.get("_annotator_id") or record.get("_session_id") or ""
-    common = {"who": str(who), "id": _id(record.get("meta"))}
+    who = str(record.get("_annotator_id") or record.get("_session_id") or "")
+    name = _id(record.get("meta"))
     if record["answer"] == "ignore":
-        yield Annotation(record["text"], None, **common)
+        yield Annotation(record["text"], None, who, name)
     elif record["answer"] == "accept":
-        yield Annotation(record["text"], _prodigy_labels(record), **common)
+        yield Annotation(record["text"], _prodigy_labels(record), who, name)
     # A rejected label only says what the text is not.
 
 
@@ -102,16 +102,17 @@ def _read_label_studio(record: Record, text_column: str) -> Iterator[Annotation]
     if "annotation_id" in record:  # JSON-MIN
         known = _MIN_FIELDS | {text_column, "text"}
         found = {
-            name: labels for name in record.keys() - known if (labels := _choices(record[name]))
+            name: tuple(chosen)
+            for name in record.keys() - known
+            if (chosen := _choices(record[name]))
         }
         if len(found) > 1:
             raise Unusable(f"has the fields {', '.join(sorted(found))}, of which one is the label")
-        labels = tuple(next(iter(found.values()), ()))
-        who = str(record.get("annotator", ""))
-        yield Annotation(_text(record, text_column), labels, who, _id(record))
+        only, who = next(iter(found.values()), ()), str(record.get("annotator", ""))
+        yield Annotation(_text(record, text_column), only, who, _id(record))
         return
     text = _text(record["data"], text_column)
-    for one in record.get("annotations", record.get("completions", ())):
+    for one in record["annotations"] if "annotations" in record else record["completions"]:
         skipped = bool(one.get("was_cancelled"))
         labels = None if skipped else _results(one.get("result", ()))
         yield Annotation(text, labels, _person(one.get("completed_by")), _id(record["data"]))
@@ -224,7 +225,7 @@ def _question(found: dict[str, Any]) -> Any:
     name = next((one for one in ("label", "labels") if one in found), None)
     if name is None and len(found) != 1:
         raise Unusable(f"has the questions {', '.join(found)}, of which none is called label")
-    return found[name or next(iter(found))]
+    return found[name] if name is not None else next(iter(found.values()))
 
 
 def _value(value: Any) -> tuple[str, ...]:

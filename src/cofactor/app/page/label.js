@@ -38,9 +38,9 @@ export function show(place) {
   parts.finder = make("form", { class: "text-finder", onsubmit: (event) => { event.preventDefault(); findText(); } }, parts.search, make("kbd", {}, "/"));
   parts.search.addEventListener("keydown", (event) => { if (event.key === "Escape") { parts.search.blur(); parts.hits.hidden = true; } });
   fill(place, make("h2", { class: "hidden-text" }, "Label"), make("div", { class: "label-screen" },
-    make("section", { class: "reading", "aria-label": "Text to label" }, make("div", { class: "reading-head" }, parts.head, parts.queue), parts.columns, parts.text, parts.legend, parts.note),
+    make("section", { class: "reading", "aria-label": "Text to label" }, make("div", { class: "reading-head" }, parts.head, parts.queue), parts.columns, parts.text, parts.legend),
     make("aside", { class: "deciding", "aria-label": "Decision" }, make("div", { class: "class-finder" }, parts.field, make("kbd", {}, "c")), parts.matches, parts.classes, parts.actions),
-    make("div", { class: "below" }, parts.guidelines, make("section", { class: "earlier", "aria-label": "Earlier decisions" }, make("div", { class: "head" }, make("h3", {}, "Last decisions"), parts.finder), parts.hits, parts.last))));
+    make("div", { class: "below" }, parts.guidelines, make("section", { class: "earlier", "aria-label": "Notes and earlier decisions" }, parts.note, make("div", { class: "head" }, make("h3", {}, "Last decisions"), parts.finder), parts.hits, parts.last))));
   showGuidelines(parts.guidelines);
   if (state) update(state, null);
   if (doc) showDocument(doc); else next();
