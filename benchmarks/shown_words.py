@@ -1,6 +1,6 @@
 """Do the words shown for topics co-occur in documents that the model has not seen?
 
-    python -m benchmarks.shown_words [--corpora FOLDER] [--topics 10 20] [--examples 10]
+    python -m benchmarks.shown_words [--corpora FOLDER] [--topics 10 20] [--examples 10] [--losses]
 
 Fits `TopicModel` on one half of a corpus, without labels and with five per class, and looks at the
 ten words of each topic by two rules: ``topics(by="probability")`` and the default,
@@ -14,6 +14,10 @@ ten words of each topic by two rules: ``topics(by="probability")`` and the defau
 Then the halves swap. Numbers are means over halves, numbers of topics and labels. FOLDER
 holds JSON lines with ``text`` and ``label`` (reuters_r8.jsonl.gz and others); corpora that are
 absent are skipped. 20 Newsgroups has no headers, footers and quotes.
+
+``--losses`` compares losses instead: topics without labels by Kullback–Leibler divergence (the
+default) and by squared error, and those of scikit-learn's NMF (squared error, its most probable
+words) on the same tf-idf.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy import sparse as sp
 from sklearn.datasets import fetch_20newsgroups
+from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import data_sets, harness
@@ -48,6 +53,7 @@ LABELS_PER_CLASS = 5
 MIN_FREQUENCY, MIN_INFORMATION = 0.005, 0.1  # a word is generic if frequent and less informative
 MIN_DIVERSITY_GAIN = -0.02
 RULES = ("probability", "coherence")
+LOSSES = ("kullback-leibler", "frobenius")
 
 
 class Corpus(NamedTuple):
@@ -104,6 +110,27 @@ def measure(corpus: Corpus, options: argparse.Namespace) -> tuple[list[Row], str
         shown = shown or examples(model, options.examples)
     mean = {rule: Scores(*np.mean(scores, axis=0)) for rule, scores in found.items()}
     return compare(corpus.name, mean["coherence"], mean["probability"], seconds), shown
+
+
+def measure_losses(corpus: Corpus, options: argparse.Namespace) -> list[list[str]]:
+    """Return a line for each number of topics: NPMI and diversity by loss."""
+    order = np.random.default_rng(0).permutation(len(corpus.texts))
+    halves = np.array_split(order, 2)
+    lines = []
+    for k in options.topics:
+        found: list[list[Scores]] = []
+        for seen, unseen in (halves, halves[::-1]):
+            texts = corpus.texts[seen]
+            models = [TopicModel(k, data_loss=loss, random_state=0).fit(texts) for loss in LOSSES]
+            X, half = models[0].vectorizer_.transform(texts), Unseen(models[0], corpus, unseen)
+            peer = NMF(k, init="nndsvda", max_iter=200, random_state=0).fit(X)
+            shown = [columns(model, "coherence") for model in models]
+            shown.append([np.argsort(-topic)[:SHOWN_WORDS] for topic in peer.components_])
+            found.append([half.scores(words) for words in shown])
+        npmi, diversity, _ = np.mean(found, axis=0).T
+        cells = [f"{a:.3f} ({b:.2f})" for a, b in zip(npmi, diversity, strict=True)]
+        lines.append([corpus.name, str(k), *cells])
+    return lines
 
 
 def fit(corpus: Corpus, rows: np.ndarray, k: int, few: bool) -> tuple[TopicModel, float]:
@@ -228,9 +255,16 @@ def main() -> int:
         "--topics", type=int, nargs="+", default=[10, 20], help="numbers of topics; default: 10 20"
     )
     parser.add_argument("--examples", type=int, default=0, help="topics to show; default: none")
+    parser.add_argument("--losses", action="store_true", help="compare losses, without labels")
     options = parser.parse_args()
     harness.restart_with_fixed_environment()
     harness.print_machine()
+    if options.losses:
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        lines = [line for corpus in corpora(options) for line in measure_losses(corpus, options)]
+        print("NPMI (diversity) of the ten words shown, without labels:\n")
+        harness.print_table(("corpus", "topics", *LOSSES, "scikit-learn, frobenius"), lines)
+        return 0
     found = [(corpus.name, *measure(corpus, options)) for corpus in corpora(options)]
     rows = [row for _, each, _ in found for row in each]
     print("The ten words shown by coherence (ours) and by probability (peer):\n")
