@@ -24,9 +24,8 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -56,16 +55,11 @@ class Texts:
     first: TopicModel
     """The model without labels that both analysts begin with."""
 
-    @cached_property
-    def test_matrix(self) -> Any:
-        """The test texts in the words of the first model, which later ones keep."""
-        return self.first.vectorizer_.transform(self.test)
-
     def accuracy(self, model: TopicModel) -> float:
         """Return the share of test texts whose class a model finds; 0 without classes."""
         if not model.target_names_:
             return 0.0
-        return float(np.mean(model.estimator_.predict(self.test_matrix) == self.test_truth))
+        return float(np.mean(model.predict(self.test) == self.test_truth))
 
 
 def read_texts(name: str, options: argparse.Namespace, seed: int) -> Texts:

@@ -26,7 +26,7 @@ def start(first_model, tmp_path):
     """A function that starts a session; it is closed at the end."""
     started = []
 
-    def begin(given=None, several=False, model=first_model, **options):
+    def begin(given=None, several=False, model=first_model, table=None, **options):
         given = [()] * len(TEXTS) if given is None else given
         rows = [
             [str(i), text, ";".join(g)]
@@ -39,7 +39,8 @@ def start(first_model, tmp_path):
             "opening": {},
             "label_separator": ";" if several else None,
         }
-        table = TextTable([*TEXTS], given, [*range(2, len(TEXTS) + 2)], several, facts, "team")
+        names = [*range(2, len(TEXTS) + 2)]
+        table = table or TextTable([*TEXTS], given, names, several, facts, "team")
         options = {"quiet": 0.0, "folder": tmp_path / "model"} | options
         started.append(Session(table, model=model, **options))
         return started[-1]

@@ -51,7 +51,10 @@ def test_the_first_class_is_named_at_once_and_labels_the_text(browser, table):
         visit.press("Backspace")  # one undo takes back the label and the class
         visit.says("2 labels")
         assert visit.state()["counts"]["classes"] == {"space x": 2}
-        assert visit.place() == second
+        page.wait_for_function(
+            "row => document.querySelector('.doc-head').innerText.includes(`row ${row}`)",
+            arg=second + 2,
+        )
         visit.close()
 
 

@@ -11,6 +11,7 @@ from app_corpus import TEXTS, TRUTH, answer, make_classes
 from cofactor.app.decisions import LogLostError
 from cofactor.app.page_data import elsewhere
 from cofactor.app.session import Refitter, StaleError
+from cofactor.app.text_queue import TextTable
 
 
 def test_fits_follow_labels_and_the_model_is_saved(start):
@@ -408,3 +409,54 @@ def test_folders_keep_their_permissions(start):
     answer(session, 6)
     assert session.folder.stat().st_mode & 0o777 == 0o700
     assert (session.folder / "decisions.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+# ---- grammatical words
+
+
+@pytest.fixture
+def questions(start):
+    """Begin a session on short questions, whose class only their first words tell."""
+    random = np.random.default_rng(0)
+    nouns = [f"noun{i}" for i in range(40)]
+    asked = {"person": "who was the", "place": "where was the"}
+    truth = [[*asked][i % 2] for i in range(200)]
+    texts = [f"{asked[one]} {' '.join(random.choice(nouns, 3))}" for one in truth]
+    table = TextTable(texts, [()] * 200, [*range(200)])
+
+    def begin(**options):
+        model = cofactor.TopicModel(3, language="english", random_state=0).fit(texts)
+        return start(table=table, model=model, every=1000, **options), truth
+
+    return begin
+
+
+def _label_first(session, truth, n):
+    for place in range(n):
+        session.decide("label", "t", place, labels=[truth[place]], create=True)
+    session.refitter.request()
+    assert session.refitter.wait(60)
+    assert session.refitter.trouble is None
+
+
+def test_labels_show_that_grammatical_words_help(questions):
+    session, truth = questions()
+    assert not session.now.model.vectorizer_.keeps_grammar
+    _label_first(session, truth, 60)
+    assert session.now.model.vectorizer_.keeps_grammar
+    right = [session.prediction(place) == [truth[place]] for place in range(60, 200)]
+    assert np.mean(right) > 0.9
+
+
+def test_edited_topics_are_not_fitted_anew(questions):
+    session, truth = questions()
+    session.edit("t", "rename", {"topic": 0, "name": "kept"})
+    _label_first(session, truth, 60)
+    assert not session.now.model.vectorizer_.keeps_grammar
+    assert session.now.model.topic_names_[0] == "kept"
+
+
+def test_a_model_that_was_there_before_is_not_fitted_anew(questions):
+    session, truth = questions(saved_decisions=0)
+    _label_first(session, truth, 60)
+    assert not session.now.model.vectorizer_.keeps_grammar

@@ -161,3 +161,36 @@ def test_a_missing_extra_is_named(table, monkeypatch):
         monkeypatch.delitem(__import__("sys").modules, name, raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     assert "pip install 'cofactor[app]'" in run(table, "--text", "body", code=2).stderr
+
+
+def test_labels_of_another_program_come_in_and_go_out(table, sessions):
+    bodies = [row.split(",")[1] for row in table.read_text().splitlines()[1:]]
+    cats = [{"text": text, "cats": {"a": i % 2, "b": 1 - i % 2}} for i, text in enumerate(bodies)]
+    path = table.with_name("cats.jsonl")
+    path.write_text("".join(json.dumps(one) + "\n" for one in cats[:40]))
+    (rules := table.with_name("rules.md")).write_text("# Rules")
+    asked = (table, "--text", "body", "--keep", "id", "-k", "4", "--guidelines", rules)
+    said = run(*asked, "--import", path).stderr
+    assert "Took over 40 labels from" in said
+    session = sessions[0]
+    assert session.counts()["classes"] == {"b": 20, "a": 20}
+    assert session.guidelines[0]["kind"] == "heading"
+    assert [*session.table.columns] == ["id"]
+    cofactor("export", "posts-model", "--to", "spacy", "-o", "out.jsonl")
+    out = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert [(one["text"], one["cats"]["a"]) for one in out] == [
+        (one["text"], one["cats"]["a"]) for one in cats[:40]
+    ]
+    assert "was taken over before" in run(*asked, "--import", path).stderr
+
+
+def test_names_of_classes_suggest_from_the_first_text(table, sessions):
+    run(table, "--text", "body", "-k", "4", "--classes", "space: rocket orbit,food: oven recipe")
+    assert sessions[0].class_names == ["space", "food"]
+    assert {*sessions[0].now.model.target_names_} == {"space", "food"}
+
+
+def test_names_that_no_text_has_are_noted(table, sessions):
+    said = run(table, "--text", "body", "-k", "4", "--classes", "qqqq,zzzz").stderr
+    assert "The names suggest nothing before the first labels." in said
+    assert sessions[0].class_names == ["qqqq", "zzzz"]

@@ -14,7 +14,9 @@
 `page_data`     what the page shows: one document with its words coloured, tables, topics
 `estimate`      the accuracy of the current model from random checks; when to stop
 `progress`      what the Progress screen shows: scores by class, calibration, agreement of people
-`exports`       the table with its labels filled in, JSON lines, the report, Python code
+`exports`       the table with its labels filled in, files for other programs, report, Python code
+`imports`       decisions from files of other programs
+`guidelines`    rules for labelling, from Markdown
 `security`      checks of every request: Host, token, Origin, content type, size; headers
 `routes`        one function per address; the web application and its server
 `page/`         HTML, CSS and ES modules, served as they are

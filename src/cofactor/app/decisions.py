@@ -304,6 +304,7 @@ class Reviewed:
         self.history: list[Review] = []
         self.reviews: dict[str, Review] = {}  # the last one of each document
         self.flags: set[str] = set()
+        self.notes: dict[str, str] = {}  # on documents, by key
         self.opinions: dict[str, dict[str, Review]] = {}  # the last label by each person
         self.seen_by: set[tuple[str, str]] = set()  # documents, and who labelled or skipped them
         self.looked_at: set[tuple[str, str | None]] = set()  # documents, and for which reason
@@ -362,10 +363,14 @@ class Reviewed:
         match decision.kind, content:
             case "label", {"labels": [*labels]} if all(isinstance(one, str) for one in labels):
                 self._label(decision, labels)
-            case "skip", {"document": str(document)}:
-                self._review(Review(decision, document, None))
+            case "skip", _:
+                for document in _documents(content):
+                    self._review(Review(decision, document, None))
             case "flag", {"document": str(document)}:
                 (self.flags.add if content.get("on") else self.flags.discard)(document)
+            case "note", {"document": str(document), "text": str(text)}:
+                self.notes.pop(document, None)
+                self.notes.update({document: text} if text else {})
             case "class", {"name": str(name)}:
                 classes.add(name, decision.number)
             case "rename class", {"old": str(old), "new": str(new)}:
@@ -377,8 +382,7 @@ class Reviewed:
 
     def _label(self, decision: Decision, labels: list[str]) -> None:
         content = decision.content
-        documents = content.get("documents", [content.get("document")])
-        if not isinstance(documents, list) or not all(isinstance(one, str) for one in documents):
+        if not (documents := _documents(content)):
             return
         ids = self.classes.read(labels, _ids(content, "ids", labels), decision.number)
         predicted, guess = None, content.get("prediction")
@@ -397,6 +401,13 @@ class Reviewed:
         self.seen_by.add((review.document, review.who))
         if review.labels is not None:
             self.opinions.setdefault(review.document, {})[review.who] = review
+
+
+def _documents(content: dict[str, Any]) -> list[str]:
+    """Return the keys of the documents that a line is about; none if it is damaged."""
+    found = content.get("documents", [content.get("document")])
+    whole = isinstance(found, list) and all(isinstance(one, str) for one in found)
+    return found if whole else []
 
 
 def _undone_line(decision: Decision) -> int | None:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import io
 import re
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cofactor.app.decisions import Reviewed
 from cofactor.app.session import Session
-from cofactor.app.text_queue import FROM_REVIEW, each_key
+from cofactor.app.text_queue import FROM_REVIEW, TextTable, each_key
 from cofactor.app.topic_edits import EDITS, check_edit
+from cofactor.io.annotations import FORMATS, WRITTEN, Annotation, write_annotations
 from cofactor.io.tables import open_source
 from cofactor.io.tables.labels import as_text, one_cell
 from cofactor.io.tables.writers import free_name, make_writer
 from cofactor.text import WordVectorizer
 
 MAX_TOPICS = 10_000
+JSON = "application/json"
 ADDED_COLUMNS = ("label_source", "prediction", "confidence")
 
 
@@ -43,6 +47,36 @@ def table_jsonl(session: Session) -> Download:
     return Download(labelled_table(session, "jsonl"), name, "application/x-ndjson")
 
 
+def labels_for(session: Session, program: str) -> Download:
+    """The labels in the format of another program."""
+    if program not in WRITTEN:
+        raise ValueError(f"program must be one of {', '.join(WRITTEN)}.")
+    ending = "jsonl" if FORMATS[program].in_lines else "json"
+    name = f"{file_stem(session)}-{program}.{ending}"
+    content = program_file(session.table, session.reviewed, program)
+    return Download(content, name, "application/x-ndjson" if ending == "jsonl" else JSON)
+
+
+def program_file(table: TextTable, reviewed: Reviewed, program: str) -> bytes:
+    """Return the labelled and skipped texts of a table as a file of another program."""
+    rows = decided_texts(table, reviewed, FORMATS[program].by_person)
+    classes = [*reviewed.classes.names.values()]
+    return write_annotations(rows, program, classes, table.several)
+
+
+def decided_texts(table: TextTable, reviewed: Reviewed, by_person: bool) -> Iterator[Annotation]:
+    """Yield the labels of texts; those of each person if several labelled a text."""
+    for place, (key, text) in enumerate(zip(table.keys, table.texts, strict=True)):
+        review = reviewed.reviews.get(key)
+        people = [*reviewed.opinions.get(key, {}).values()] if by_person else []
+        one_id = str(table.names[place])
+        if len(people) > 1:
+            for one in people:
+                yield Annotation(text, reviewed.classes.shown(one.labels or ()), one.who, one_id)
+        elif (labels := table.label_of(place, reviewed, key)[0]) is not None or review:
+            yield Annotation(text, labels, review.who if review else "", one_id)
+
+
 def labelled_table(session: Session, kind: str) -> bytes:
     """Return the table with its label column filled in.
 
@@ -54,13 +88,15 @@ def labelled_table(session: Session, kind: str) -> bytes:
     name, text = table.label_column, source.place(facts["text"], "text")
     place = source.columns.index(name) if name in source.columns else None
     lacking = [] if place is not None else [name]
-    added = [free_name(one, [*source.columns, *lacking]) for one in ADDED_COLUMNS]
+    notes = ["note"] if session.reviewed.notes else []
+    added = [free_name(one, [*source.columns, *lacking]) for one in (*ADDED_COLUMNS, *notes)]
     file = io.BytesIO()
     writer = make_writer(file, kind, source.columns, [*lacking, *added])
     rows = list(source.rows)
     texts = [as_text(source, number, facts["text"], cells[text]) for number, cells in rows]
     for (_, cells), key in zip(rows, each_key(texts), strict=True):
         label, *further = _label_cells(session, table.places.get(key), kind)
+        further += [session.reviewed.notes.get(key)] if notes else []
         if place is not None and further[0] == FROM_REVIEW:
             cells = [*cells[:place], label, *cells[place + 1 :]]
         writer.write(cells, [*([label] if lacking else []), *further])

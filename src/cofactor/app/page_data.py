@@ -18,7 +18,7 @@ SHOWN_DECISIONS = 10
 MAX_TEXT_CHARACTERS, EXCERPT_CHARACTERS = 20_000, 160
 RECENT_REVIEWS, RECENT_CLASSES = 40, 6
 MAX_ELSEWHERE, MIN_ALIKE = 500, 0.6
-ROWS_PER_PAGE = 50
+ROWS_PER_PAGE, MAX_CELL_CHARACTERS = 50, 2000
 
 
 def state(session: Session) -> dict[str, Any]:
@@ -42,6 +42,8 @@ def state(session: Session) -> dict[str, Any]:
         "annotator": session.annotator,
         "people": len({review.who for review in session.reviewed.history}),
         "disagreements": len(disagreements(session.reviewed)),
+        "unlike": len(session.unlike_texts()),
+        "noted": len(session.reviewed.notes),
         "every": session.every,
         "accuracy": accuracy(session),
         "checks": len(random_reviews(session.reviewed, session.table)),
@@ -213,6 +215,8 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
         "document": place,
         "name": table.names[place],
         "date": _date(table, place),
+        "columns": _columns(table, place),
+        "note": session.reviewed.notes.get(table.keys[place], ""),
         "segments": cut_pieces(pieces, MAX_TEXT_CHARACTERS),
         "cut": max(len(text) - MAX_TEXT_CHARACTERS, 0),
         "topic": document.topic,
@@ -260,6 +264,16 @@ def _date(table: TextTable, place: int) -> str | None:
     return None if date is None else str(date).removesuffix(" 00:00:00")
 
 
+def _columns(table: TextTable, place: int) -> list[dict[str, str]]:
+    """Return the further columns of a document that have content."""
+    found = {name: cells[place] for name, cells in table.columns.items()}
+    return [
+        {"name": name, "text": str(cell)[:MAX_CELL_CHARACTERS]}
+        for name, cell in found.items()
+        if cell is not None and str(cell).strip()
+    ]
+
+
 # ---- the table of all documents
 
 
@@ -269,7 +283,7 @@ class DocumentFilter:
 
     topic: int
     label: str
-    state: str  # "labelled", "open", "flagged", "skipped" or "different"
+    state: str  # "labelled", "open", "flagged", "noted", "skipped" or "different"
     below: int  # confidence in per cent
     since: str  # dates like 2024-12-31
     until: str
@@ -336,6 +350,7 @@ def _state(session: Session, state: str, place: int, labels: Any, source: str | 
         "open": source is None,
         "flagged": key in session.reviewed.flags,
         "skipped": review is not None and review.labels is None,
+        "noted": key in session.reviewed.notes,
         "different": bool(labels) and {*labels} != {*(session.prediction(place) or ())},
     }.get(state, False)
 

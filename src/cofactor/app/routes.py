@@ -30,7 +30,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from cofactor.app.exports import Download, code, report, table_csv, table_jsonl
+from cofactor.app.exports import Download, code, labels_for, report, table_csv, table_jsonl
 from cofactor.app.page_data import elsewhere, find_documents, lacking, show_document, state, topics
 from cofactor.app.progress import compare_methods, progress
 from cofactor.app.security import Guard, Keys
@@ -82,6 +82,17 @@ def flag(session: Session, tab: str, document: int, on: bool) -> dict[str, Any]:
     """Flag a document, or remove the flag."""
     session.decide("flag", tab, document, on=on)
     return state(session)
+
+
+def note(session: Session, tab: str, document: int, text: str) -> dict[str, Any]:
+    """Write a note on a document."""
+    session.write_note(tab, document, text)
+    return state(session)
+
+
+def guidelines(session: Session) -> dict[str, Any]:
+    """The rules for labelling."""
+    return {"blocks": session.guidelines}
 
 
 def label_many(
@@ -206,16 +217,19 @@ READS: dict[str, Callable[..., Any]] = {
     "documents": find_documents,
     "lacking": lacking,
     "elsewhere": elsewhere,
+    "guidelines": guidelines,
     "progress": progress,
     "code": code,
     "table.csv": table_csv,
     "table.jsonl": table_jsonl,
+    "labels.for": labels_for,
     "report.html": report,
 }
 CHANGES: dict[str, Callable[..., Any]] = {
     "label": label,
     "skip": skip,
     "flag": flag,
+    "note": note,
     "label-many": label_many,
     "undo": undo,
     "make-class": make_class,

@@ -11,9 +11,10 @@ import logging
 import threading
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +45,7 @@ from cofactor.app.text_queue import (
     FLAGGED,
     REST,
     SECOND,
+    UNLIKE,
     TextTable,
     disagreements,
     free_texts,
@@ -51,23 +53,27 @@ from cofactor.app.text_queue import (
     wants_second_opinion,
 )
 from cofactor.app.topic_edits import Edit, Trial, check_edit
+from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.text import TopicModel
 from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import has_head
 from cofactor.text.documents import FittedDocuments, known_rows
+from cofactor.text.fitting import vectorise
 
 LABELS_PER_REFIT = 5
 REFIT_ITERATIONS, REFIT_SAMPLE = 5, 3000  # a refit sees all labelled documents if they are more
 QUIET_SECONDS = 0.2  # without a further request before a refit begins
 QUEUE_LENGTH = 40
+FIRST_TRIAL = 20  # labels before grammatical words are tried
 MAX_SNAPSHOTS = 50  # refits whose predictions are remembered
 STABILITY_RUNS = 5
 CLASS_CHANGES = ("rename class", "delete class")  # after which the model is refitted at once
-UNDOABLE = ("label", "skip", "flag", "class", "describe class", *CLASS_CHANGES)
-MAX_CLASS_NAME, MAX_DESCRIPTION = 200, 1000
-REVIEW_QUEUES = (DOUBTED, DISAGREED, FLAGGED)
+UNDOABLE = ("label", "skip", "flag", "note", "class", "describe class", *CLASS_CHANGES)
+MAX_CLASS_NAME, MAX_DESCRIPTION, MAX_NOTE = 200, 1000, 2000
+REVIEW_QUEUES = (DOUBTED, DISAGREED, FLAGGED, UNLIKE)
 SECOND_PART = 3  # one in this many texts is a second opinion, while there are some
 EXCERPT_CHARACTERS = 80  # of a text, in the log
+FROM_COMMAND = "command line"  # the tab of what the command decides
 
 
 class StaleError(ValueError):
@@ -84,6 +90,12 @@ class Situation:
     decisions: int  # number of decisions that the queue takes into account
     identities: dict[str, str]  # of the model's classes by the names that the model has for them
     version: int
+
+    @cached_property
+    def unlike(self) -> list[int]:
+        """The documents that are unlike the labelled ones of their class, the farthest first."""
+        far = [(one.unlike or 0.0, place) for place, one in enumerate(self.documents)]
+        return [p for value, p in sorted(far, key=lambda one: -one[0]) if value >= UNLIKE_LEVEL]
 
 
 class LabelState(NamedTuple):
@@ -120,6 +132,8 @@ class Session:
         Notes to save with the model.
     notes : list of str
         Sentences to show to the user.
+    guidelines : list
+        What `read_guidelines` made of the rules for labelling.
     """
 
     table: TextTable
@@ -132,6 +146,7 @@ class Session:
     overlap: float = 0.0
     manifest: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    guidelines: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
@@ -141,6 +156,7 @@ class Session:
         self.copied = _copied_lines(self.folder)
         self._read_log()
         self._versions, self._trials = count(1), count(1)
+        self._next_trial = FIRST_TRIAL
         self._since = 0  # labels since the last refit
         self._counted: tuple[int, dict[str, Any]] = (-1, {})
         self._history: list[tuple[str, TopicModel]] = []
@@ -164,8 +180,7 @@ class Session:
             self._judge(labels)
 
     def _read_log(self) -> None:
-        self.reviewed = Reviewed(self.table.classes)
-        self.reviewed.apply(self.log.read())
+        self.reviewed = _logged(self.table, self.log)
 
     def _saved_identities(self) -> dict[str, str]:
         """Return the identities of classes by the names that they had when the model was saved."""
@@ -203,14 +218,18 @@ class Session:
             said = self.said(place, by)
             return self._add(kind, by, document=self.table.keys[place], **content, **said, **text)
 
-    def decide_many(self, by: str, places: list[int], labels: list[str], create: bool) -> None:
-        """Label several documents by one decision."""
+    def decide_many(
+        self, by: str, places: list[int], labels: list[str] | None, create: bool, **content: Any
+    ) -> None:
+        """Label several documents by one decision, or skip them if ``labels`` is None."""
         for place in places:
             self.check_place(place)
         with self._lock:
             keys = [self.table.keys[place] for place in dict.fromkeys(places)]
-            content = self._label_content(labels, create)
-            self._add("label", by, documents=keys, **content, reason=BY_HAND)
+            content = {"documents": keys, "reason": BY_HAND, **content}
+            if labels is not None:
+                content |= self._label_content(labels, create)
+            self._add("skip" if labels is None else "label", by, **content)
 
     def take_over(self, by: str, pairs: dict[str, int]) -> None:
         """Give documents the labels of texts that are no longer in the table, by their keys."""
@@ -222,6 +241,13 @@ class Session:
                     raise StaleError("One of these decisions has changed; look at them again.")
                 labels = [*self.reviewed.classes.shown(review.labels)]
                 self.decide("label", by, place, labels=labels, replaces=key)
+
+    def write_note(self, by: str, place: int, text: str) -> None:
+        """Write a note on a document, in place of an earlier one; "" removes it."""
+        self.check_place(place)
+        if len(text) > MAX_NOTE:
+            raise ValueError(f"A note has at most {MAX_NOTE} characters.")
+        self._add("note", by, document=self.table.keys[place], text=text.strip())
 
     def make_class(self, by: str, name: str) -> None:
         """Create a class."""
@@ -292,7 +318,7 @@ class Session:
     def _add(self, kind: str, by: str, **content: Any) -> Decision:
         with self._lock:
             who = {"who": self.annotator} if self.annotator else {}
-            found = self.log.add(kind, by, **who, **content)
+            found = self.log.add(kind, by, **(who | content))
             self._heard(found)
             return found[-1]
 
@@ -363,6 +389,11 @@ class Session:
         if predicted is None:
             return None
         return [*self.reviewed.classes.shown(self._ids(predicted))]
+
+    def current_name_of(self, situation: Situation, name: str) -> str | None:
+        """Return the current name of a class of a model; None if it was deleted."""
+        identity = situation.identities.get(name)
+        return next(iter(self.reviewed.classes.shown([identity])), None)
 
     def prediction(self, place: int) -> list[str] | None:
         """Return the names of the classes predicted for a document; None without prediction."""
@@ -437,9 +468,20 @@ class Session:
             DOUBTED: lambda: self._doubts[1],
             DISAGREED: lambda: disagreements(self.reviewed),
             FLAGGED: lambda: sorted(self.reviewed.flags),
+            UNLIKE: self.unlike_texts,
         }[queue]()
         places = [self.table.places[key] for key in keys if key in self.table.places]
         return [(place, queue) for place in places if self._is_wanted(place, queue, queue)]
+
+    def unlike_texts(self) -> list[str]:
+        """Return open documents that are unlike the labelled ones of their class, by key.
+
+        A class that nobody has named yet may be among them.
+        """
+        keys, known = self.table.keys, self.reviewed.reviews
+        return [
+            keys[p] for p in self.now.unlike if keys[p] not in known and not self.table.given[p]
+        ]
 
     def _is_wanted(self, place: int, reason: str, queue: str) -> bool:
         """Tell whether a tab still wants a document that it shows for a reason."""
@@ -499,7 +541,8 @@ class Session:
         model = before.model
         with warnings.catch_warnings(action="ignore"):
             if labels.y is not None:
-                model = self._warm_fit(model, labels.y)
+                model = self._with_current_names(before)
+                model = self._with_other_words(model, labels.y) or self._warm_fit(model, labels.y)
             else:
                 labels = labels._replace(identities=before.identities)
             new = self._situation(model, labels)
@@ -527,6 +570,37 @@ class Session:
                 self.checks = judge_checks(
                     checks, self.now.model, self.table, labels.y, labels.identities
                 )
+
+    def _with_current_names(self, situation: Situation) -> TopicModel:
+        """Return the model; what it was told about classes belongs to their current names."""
+        told = situation.model.classes
+        if told is None:
+            return situation.model
+        about = dict(told) if isinstance(told, Mapping) else {name: name for name in told}
+        with self._lock:
+            pairs = {n: self.current_name_of(situation, n) for n in about}
+        model = copy.copy(situation.model)
+        found = {now: about[name] for name, now in reversed(pairs.items()) if now is not None}
+        model.classes = found if len(found) > 1 else None
+        return model
+
+    def _with_other_words(self, model: TopicModel, y: list[Any]) -> TopicModel | None:
+        """Return a new fit if labels show that grammatical words help to predict; None if not.
+
+        The first fit had no labels to show it. They are asked whenever their number has doubled,
+        until somebody edits the topics, which a new fit would replace; a model that was there
+        before may have been edited elsewhere.
+        """
+        known = [place for place, labels in enumerate(y) if labels]
+        if len(known) < self._next_trial or self.shape or self.saved_decisions is not None:
+            return None
+        self._next_trial = 2 * len(known)
+        places = {*known, *range(0, len(y), -(-len(y) // REFIT_SAMPLE))}
+        some = sorted(places)
+        texts, targets = ([rows[place] for place in some] for rows in (self.table.texts, y))
+        vectorizer, _ = vectorise(model, texts, targets)
+        wanted, has = (getattr(v, "keeps_grammar", False) for v in (vectorizer, model.vectorizer_))
+        return copy.copy(model).fit(self.table.texts, y) if wanted and not has else None
 
     def _warm_fit(self, model: TopicModel, y: Any) -> TopicModel:
         return model.refit(self.table.texts, y, iterations=REFIT_ITERATIONS, sample=REFIT_SAMPLE)
@@ -683,9 +757,28 @@ def _copied_lines(folder: Path) -> list[bytes]:
 
 def first_targets(table: TextTable, folder: Path) -> list[Any] | None:
     """Return the labels for the first fit: those of the table and of the log."""
+    return table.targets(_logged(table, DecisionLog(log_path(folder))))
+
+
+def name_classes(table: TextTable, folder: Path, about: dict[str, str]) -> None:
+    """Write classes to the log, and words or a sentence about each.
+
+    Classes that it has, or that somebody renamed or deleted since, are left alone.
+    """
+    log = DecisionLog(log_path(folder))
+    classes = _logged(table, log).classes
+    known = {one.casefold() for one in classes.names.values()}
+    for name in about:
+        if name.casefold() not in known and classes.resolve(name) is None:
+            log.add("class", FROM_COMMAND, name=name)
+            if about[name] != name:
+                log.add("describe class", FROM_COMMAND, name=name, text=about[name])
+
+
+def _logged(table: TextTable, log: DecisionLog) -> Reviewed:
     reviewed = Reviewed(table.classes)
-    reviewed.apply(DecisionLog(log_path(folder)).read())
-    return table.targets(reviewed)
+    reviewed.apply(log.read())
+    return reviewed
 
 
 class Refitter:

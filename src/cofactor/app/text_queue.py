@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from cofactor.app.decisions import Reviewed
+from cofactor.text.describe.answers import UNLIKE as UNLIKE
 from cofactor.text.labelling.suggestions import RANDOM, RANDOM_PART
 
 FROM_TABLE, FROM_REVIEW = "table", "reviewed"
@@ -43,6 +44,8 @@ class TextTable:
         The column that holds the labels, or will hold them.
     dates : list, optional
         Dates of the documents; None where unknown.
+    columns : dict
+        Further columns of the table by name, to show beside a text.
     """
 
     texts: list[str]
@@ -52,6 +55,7 @@ class TextTable:
     facts: dict[str, Any] = field(default_factory=dict)
     label_column: str = "label"
     dates: Sequence[Any] | None = None
+    columns: dict[str, Sequence[Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -78,6 +78,12 @@ class Reading:
             return [*rows]
         return [name or f"row {row}" for name, row in zip(self.ids, rows, strict=True)]
 
+    @property
+    def labels(self) -> list[tuple[str, ...]]:
+        """The labels of each document as they are written; empty where there are none."""
+        cells = self.documents.label_cells or [()] * len(self.documents.texts)
+        return [tuple(join_columns(one) or ()) if one else () for one in cells]
+
     def fit(self, model: Any, **how: Any) -> None:
         """Fit a model to the documents; ``how`` goes to `TopicModel.fit`."""
         model.fit(self.documents.texts, self.y, **how)

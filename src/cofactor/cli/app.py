@@ -17,14 +17,13 @@ import click
 
 from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
-from cofactor.cli._command import BadInput, Command, needing_extra, refusals
+from cofactor.cli._command import BadInput, Command, message_of, needing_extra, refusals
 from cofactor.cli._tables import Reading, read_table, settle_language, summary
 from cofactor.cli._terminal import announce, emit, note, note_each
 from cofactor.io import platform
 from cofactor.io.errors import at
 from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError
-from cofactor.io.tables.labels import join_columns
 from cofactor.io.tables.writers import free_name
 
 if TYPE_CHECKING:
@@ -59,6 +58,17 @@ DOOR_SECONDS = 60.0
     type=opt.Number(float, 0, 1),
     default=0.0,
 )
+@opt.option(
+    "--import imported FILE",
+    "Take over labels from a file of Prodigy, Label Studio, Argilla, Hugging Face datasets or "
+    "spaCy; its texts must be those of the table.",
+    type=opt.TABLE,
+)
+@opt.option(
+    "--guidelines FILE",
+    "Rules for labelling, in Markdown, to show beside the texts.",
+    type=opt.TABLE,
+)
 @opt.add("classes", "encoder", "encoder_cache", "seed", opt.WORDS)
 @opt.option(
     "--port",
@@ -81,6 +91,8 @@ def app(
     every: int,
     annotator: str | None,
     overlap: float,
+    imported: Path | None,
+    guidelines: Path | None,
     classes: dict[str, str] | None,
     encoder: str | None,
     encoder_cache: Path | None,
@@ -103,12 +115,17 @@ def app(
     time, each with --annotator NAME. Nobody gets a text that another one has, except the share of
     --overlap.
 
+    Columns that --keep names are shown beside each text.
+
     Only this machine can open the page, and only with the token in the address that is printed.
     """
     with needing_extra("The app", "app"):
         server = import_module("cofactor.app.routes")
     _check_table(table, asked)
     _check_people(annotator, overlap)
+    rules = (
+        import_module("cofactor.app.guidelines").read_guidelines(guidelines) if guidelines else []
+    )
     folder = folder or Path(f"{table.name.split('.')[0]}-model")
     with server.open_socket(host, port) as listening:
         corpus, reading = _read(table, asked, several)
@@ -116,11 +133,11 @@ def app(
         note_each(reading.notes)
         with refusals():
             cached = models.cached(encoder, encoder_cache)
-            session = _begin(corpus, reading, folder, topics, cached, seed, words, every)
-        session.annotator, session.overlap = annotator or "", overlap
-        for name in classes or ():
-            if name not in session.class_names:
-                session.make_class("command line", name)
+            session = _begin(corpus, reading, folder, topics, cached, seed, words, every, classes)
+            session.annotator, session.overlap = annotator or "", overlap
+            session.guidelines = rules
+            if imported is not None:
+                note(import_module("cofactor.app.imports").take_in(session, imported))
         if not server.is_loopback(host):
             note(
                 f"Warning: anyone who can reach {host} and knows the address below can read and "
@@ -144,14 +161,17 @@ def _begin(
     seed: int,
     words: opt.WordOptions,
     every: int,
+    classes: dict[str, str] | None,
 ) -> Session:
     """Open or fit the model, and begin the session."""
-    from cofactor.app.session import Session, first_targets
+    from cofactor.app.session import Session, first_targets, name_classes
 
     opened = _open(folder)
     model = opened.model if opened else None
+    name_classes(corpus, folder, classes or {})
     if model is None:
-        model = _fit(corpus, first_targets(corpus, folder), topics, encoder, seed, words)
+        y = first_targets(corpus, folder)
+        model = _fit(corpus, y, topics, encoder, seed, words, classes)
     return Session(
         corpus,
         folder,
@@ -226,17 +246,16 @@ def _read(table: Path, asked: opt.TableOptions, several: bool) -> tuple[TextTabl
         reading = read_table(table, asked, may_lack=True)
         if reading.facts["labels_are"] == "numbers":
             reading = read_table(table, asked, task="classes", may_lack=True)
-    cells = reading.documents.label_cells or [()] * len(reading.documents.texts)
-    given = [tuple(join_columns(one) or ()) if one else () for one in cells]
     label = asked.labels[0] if asked.labels else free_name("label", _columns(table, asked))
     corpus = TextTable(
         reading.documents.texts,
-        given,
+        reading.labels,
         reading.numbers,
         several or bool(asked.label_separator) or reading.facts["labels_are"] == "sets",
         {**reading.facts},
         label,
         None if reading.dates is None else reading.dates.values,
+        {**reading.kept},
     )
     return corpus, reading
 
@@ -280,13 +299,22 @@ def _fit(
     encoder: Any,
     seed: int,
     words: opt.WordOptions,
+    classes: dict[str, str] | None,
 ) -> Any:
-    """Fit the first model."""
+    """Fit the first model; names of classes take the place of labels."""
     from cofactor.text import TopicModel
 
     vectorizer = words.vectorizer()
     settle_language(vectorizer, corpus.texts)
-    model = TopicModel(topics, vectorizer=vectorizer, encoder=encoder, n_jobs=-1, random_state=seed)
+    settings = {"vectorizer": vectorizer, "encoder": encoder, "n_jobs": -1, "random_state": seed}
+    if classes and not corpus.several:
+        settings["classes"] = classes
     with models.watched_fit("Fitting the topics") as watched:
-        model.set_callbacks(watched.reporter()).fit(corpus.texts, y)
-    return model.set_callbacks()
+        model = TopicModel(topics, **settings).set_callbacks(watched.reporter())
+        try:
+            return model.fit(corpus.texts, y).set_callbacks()
+        except ValueError as error:
+            if model.classes is None:
+                raise
+            note(f"Note: {message_of(error)} The names suggest nothing before the first labels.")
+        return model.set_params(classes=None).fit(corpus.texts, y).set_callbacks()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,19 @@ from cofactor.io.atomic import check_place, replacing, replacing_folder
 from cofactor.io.json_text import to_json
 from cofactor.io.tables.writers import make_writer
 
-DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwizard"}
+LABEL_FILES = {
+    "prodigy": "{}-prodigy.jsonl",
+    "label-studio": "{}-label-studio.json",
+    "huggingface": "{}-huggingface.jsonl",
+    "spacy": "{}-spacy.jsonl",
+}
+"""Programs that take the decisions of the app, and the names of their files."""
+DEFAULTS = {
+    "csv": "{}-tables",
+    "anndata": "{}.h5ad",
+    "topicwizard": "{}-topicwizard",
+    **LABEL_FILES,
+}
 
 
 @click.command(cls=Command)
@@ -27,7 +40,7 @@ DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwi
 @opt.option("--to target", "Format to write.", type=click.Choice(list(DEFAULTS)), default="csv")
 @opt.option(
     "-o --output PATH",
-    "Folder or .h5ad file to write.  [default: named after the model]",
+    "Folder or file to write.  [default: named after the model]",
     type=opt.FOLDER,
 )
 @opt.add("force", "data", opt.reading("text", "id"), "as_json")
@@ -46,6 +59,15 @@ def export(
     csv          a folder of tables: topics, words, documents and classes
     anndata      a file with a matrix of documents × words, and the topics of both
     topicwizard  a folder with a script that opens the model in topicwizard
+
+    These write the labels of the table and the decisions of cofactor app, as the program reads
+    them; cofactor app --import reads them back:
+
+    \b
+    prodigy       JSON lines for Prodigy
+    label-studio  JSON tasks for Label Studio
+    huggingface   JSON lines for Hugging Face datasets and Argilla
+    spacy         JSON lines with categories, for spaCy
 
     A model of single cells is written as csv: topics, markers, and the share of genes in topics.
 
@@ -155,9 +177,34 @@ def _to_topicwizard(opened: models.OpenedModel, output: Path, documents: Any) ->
     return facts
 
 
+def _labels_to(target: str) -> Callable[[models.OpenedModel, Path, Any], dict[str, Any]]:
+    """Return a function that writes labels for a program."""
+
+    def write(opened: models.OpenedModel, output: Path, documents: Any) -> dict[str, Any]:
+        from cofactor.app.decisions import DecisionLog, Reviewed, log_path
+        from cofactor.app.exports import program_file
+        from cofactor.app.text_queue import TextTable
+
+        if documents is None:
+            raise BadInput(
+                f"--to {target} needs documents, but their table does not exist; name it with "
+                "--data."
+            )
+        table = TextTable(documents.documents.texts, documents.labels, documents.numbers)
+        reviewed = Reviewed(table.classes)
+        reviewed.apply(DecisionLog(log_path(opened.path)).read())
+        several = any(len(one.labels or ()) > 1 for one in reviewed.reviews.values())
+        table = replace(table, several=several or any(len(one) > 1 for one in table.given))
+        with replacing(output) as stream:
+            stream.write(program_file(table, reviewed, target))
+        return _facts(opened, [output])
+
+    return write
+
+
 def _check_place(target: str, output: Path) -> None:
     """Refuse an output that could not be written, before any work is done."""
-    if target == "anndata":
+    if target == "anndata" or target in LABEL_FILES:
         if output.is_dir():
             raise BadInput(f"--output {output} is a folder; name a file.")
         check_place(output)
@@ -168,7 +215,12 @@ def _check_place(target: str, output: Path) -> None:
         raise BadInput(f"--output {output} is a model; name another folder.")
 
 
-_WRITERS = {"csv": _to_csv, "anndata": _to_anndata, "topicwizard": _to_topicwizard}
+_WRITERS = {
+    "csv": _to_csv,
+    "anndata": _to_anndata,
+    "topicwizard": _to_topicwizard,
+    **{target: _labels_to(target) for target in LABEL_FILES},
+}
 
 
 # ---- single cells

@@ -9,7 +9,7 @@ export const keys = [{ key: "/", does: "search the texts", run: () => parts?.que
   { key: "Backspace", shown: "⌫", does: "undo", run: undo }];
 
 const asked = { query: "", topic: -1, label: "", state: "", below: 0, since: "", until: "", sort: "row", page: 0 };
-const STATES = { "": "all texts", labelled: "labelled", open: "not labelled", flagged: "flagged", skipped: "skipped", different: "label differs from prediction" };
+const STATES = { "": "all texts", labelled: "labelled", open: "not labelled", flagged: "flagged", noted: "with a note", skipped: "skipped", different: "label differs from prediction" };
 let parts = null;
 let selected = new Set();
 let timer = 0;

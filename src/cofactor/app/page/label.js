@@ -2,12 +2,13 @@
 
 import { attempt, change, read, setState, state, tab } from "./api.js";
 import { bar, fill, make, own, percent, plural, refill, toast } from "./dom.js";
+import { showGuidelines } from "./guidelines.js";
 
 export const name = "label";
 export const title = "Label";
 
 const KEYED = 9; // classes with a key of their own
-const QUEUES = { "": "texts to label", "doubtful label": "doubtful labels", flagged: "flagged texts", "people disagree": "texts that people label differently" };
+const QUEUES = { "": "texts to label", "doubtful label": "doubtful labels", flagged: "flagged texts", "unlike the labelled texts": "texts unlike the labelled ones", "people disagree": "texts that people label differently" };
 const SEPARATOR = /\s*(?:\/|::|>)\s*/; // between a group and a class in it
 let doc = null; // the text on the screen
 let chosen = new Set(); // its labels so far, if several are allowed
@@ -23,6 +24,9 @@ export function show(place) {
     queue: make("select", { class: "small", "aria-label": "Which texts to show", onchange: (event) => { queue = event.target.value; event.target.blur(); next(); } }),
     text: make("article", { class: "text", dir: "auto", tabindex: "0", "aria-label": "Text" }),
     legend: make("p", { class: "note legend" }),
+    columns: make("dl", { class: "columns", hidden: true }),
+    note: make("input", { class: "search text-note", placeholder: "Note on this text", maxlength: "2000", dir: "auto", autocomplete: "off", "aria-label": "Note on this text", onchange: writeNote, onkeydown: noteKey }),
+    guidelines: make("section", { class: "guidelines", "aria-label": "Guidelines", tabindex: "0", hidden: true }),
     classes: make("div", { class: "classes", role: "group", "aria-label": "Classes", onkeydown: confirmByEnter }),
     matches: make("ul", { class: "matches", id: "matches", role: "listbox", "aria-label": "Found classes", hidden: true }),
     field: make("input", { class: "search", placeholder: "Find or name a class", maxlength: "200", autocomplete: "off", role: "combobox", "aria-label": "Find or name a class", "aria-expanded": "false", "aria-controls": "matches", "aria-autocomplete": "list", oninput: showMatches, onkeydown: fieldKey }),
@@ -34,9 +38,10 @@ export function show(place) {
   parts.finder = make("form", { class: "text-finder", onsubmit: (event) => { event.preventDefault(); findText(); } }, parts.search, make("kbd", {}, "/"));
   parts.search.addEventListener("keydown", (event) => { if (event.key === "Escape") { parts.search.blur(); parts.hits.hidden = true; } });
   fill(place, make("h2", { class: "hidden-text" }, "Label"), make("div", { class: "label-screen" },
-    make("section", { class: "reading", "aria-label": "Text to label" }, make("div", { class: "reading-head" }, parts.head, parts.queue), parts.text, parts.legend),
+    make("section", { class: "reading", "aria-label": "Text to label" }, make("div", { class: "reading-head" }, parts.head, parts.queue), parts.columns, parts.text, parts.legend),
     make("aside", { class: "deciding", "aria-label": "Decision" }, make("div", { class: "class-finder" }, parts.field, make("kbd", {}, "c")), parts.matches, parts.classes, parts.actions),
-    make("section", { class: "earlier", "aria-label": "Earlier decisions" }, make("div", { class: "head" }, make("h3", {}, "Last decisions"), parts.finder), parts.hits, parts.last)));
+    make("div", { class: "below" }, parts.guidelines, make("section", { class: "earlier", "aria-label": "Notes and earlier decisions" }, parts.note, make("div", { class: "head" }, make("h3", {}, "Last decisions"), parts.finder), parts.hits, parts.last))));
+  showGuidelines(parts.guidelines);
   if (state) update(state, null);
   if (doc) showDocument(doc); else next();
 }
@@ -68,14 +73,16 @@ export const keys = [
   { key: " ", shown: "space", does: "skip", run: skip },
   { key: "Backspace", shown: "⌫", does: "undo", run: undo },
   { key: "f", does: "flag, or remove the flag", run: flag },
+  { key: "m", does: "write a note on the text", run: () => parts?.note.focus() },
   { key: "/", does: "search the texts", run: () => parts?.search.focus() },
 ];
 
 // ---- the text
 
 function showQueues(now) {
-  const offered = Object.entries(QUEUES).filter(([one]) => one === queue || !one || (one === "people disagree" ? now.people > 1 : one === "flagged" ? now.counts.flagged : !now.several));
-  fill(parts.queue, offered.map(([value, text]) => make("option", { value, selected: value === queue }, value === "people disagree" ? `${text} (${now.disagreements})` : text)));
+  const sizes = { "people disagree": now.people > 1 ? now.disagreements : null, flagged: now.counts.flagged || null, "unlike the labelled texts": now.unlike || null, "doubtful label": now.several ? null : "", "": "" };
+  const offered = Object.entries(QUEUES).filter(([one]) => one === queue || sizes[one] !== null);
+  fill(parts.queue, offered.map(([value, text]) => make("option", { value, selected: value === queue }, sizes[value] === "" ? text : `${text} (${sizes[value] ?? 0})`)));
 }
 
 async function next() {
@@ -97,6 +104,9 @@ function showDocument(found) {
   arrange();
   showClasses();
   showActions();
+  showColumns(found?.columns ?? []);
+  parts.note.value = found?.note ?? "";
+  parts.note.hidden = !found;
   if (!found) {
     const why = queue ? `There are no more ${QUEUES[queue]} at the moment.` : !state || waiting ? "Choosing the next texts …" : state.exhausted ? "No text is left to label."
       : "The last texts are open in other tabs or with other people. You can still search for one.";
@@ -115,6 +125,30 @@ function showDocument(found) {
   found.cut ? make("p", { class: "note" }, `${plural(found.cut, "further character")} not shown`) : null);
   parts.text.scrollTop = 0;
   showLegend(found);
+}
+
+// Other columns of the table. Only an address of the web becomes a link.
+function showColumns(columns) {
+  parts.columns.hidden = !columns.length;
+  fill(parts.columns, columns.map(({ name: head, text }) => make("div", {}, make("dt", {}, own(head)),
+    make("dd", {}, /^https?:\/\/\S+$/.test(text) ? make("a", { href: text, target: "_blank", rel: "noreferrer" }, text) : own(text)))));
+}
+
+async function writeNote() {
+  if (!doc) return;
+  const current = doc;
+  const text = parts.note.value;
+  const done = await send(() => change("note", { tab, document: current.document, text }));
+  if (!done) return;
+  current.note = text.trim();
+  setState(done);
+  toast(text.trim() ? "Note saved." : "Note removed.");
+}
+
+function noteKey(event) {
+  if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
+  if (event.key === "Escape") parts.note.value = doc?.note ?? "";
+  parts.text.focus({ preventScroll: true });
 }
 
 function showLegend(found) {
