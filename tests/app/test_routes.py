@@ -66,7 +66,8 @@ def test_a_full_disk_is_said(page, monkeypatch):
 
     monkeypatch.setattr("os.write", full)
     answer = page.change("make-class", 507, tab="t", name="a")
-    assert "No space left" in answer["error"]
+    assert "There is no room for" in answer["error"]
+    assert "make room" in answer["error"]
     monkeypatch.undo()
     assert page.change("make-class", tab="t", name="a")["counts"]["classes"] == {"a": 0}
 

@@ -74,3 +74,28 @@ def test_no_such_cluster(tmp_path):
     )
     assert "No scheduler answers at 'nowhere'" in done.stderr
     assert not (tmp_path / "model").exists()
+
+
+def write_parts(folder, rows, step=16):
+    folder.mkdir()
+    for place in range(0, len(rows), step):
+        write_table(folder / f"part-{place:03d}.csv", rows[place : place + step])
+    return folder / "*.csv"
+
+
+def test_workers_read_the_files_of_a_table(client, tmp_path):
+    """Fit and predictions have the bits of one process, also from a checkpoint."""
+    pattern, address = write_parts(tmp_path / "data", make_rows()), client.scheduler.address
+    options = ("--text", "body", "--label", "team", "-k", 4)
+    there = (*options, "--cluster", address, "--checkpoint", tmp_path / "kept")
+    for name, how in (("here", options), ("there", there), ("again", there)):
+        answer("fit", pattern, "-o", tmp_path / name, *how)
+    here = load_model(tmp_path / "here")
+    for name in ("there", "again"):
+        other = load_model(tmp_path / name)
+        assert other.estimator_.components_.tobytes() == here.estimator_.components_.tobytes()
+        assert other.documents() == here.documents()
+    for name, how in (("out", ()), ("out there", ("--cluster", address))):
+        answer("predict", tmp_path / "here", pattern, "-o", tmp_path / name, *how)
+    for path in (tmp_path / "out").glob("*.csv"):
+        assert path.read_bytes() == (tmp_path / "out there" / path.name).read_bytes()

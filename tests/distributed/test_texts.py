@@ -118,3 +118,36 @@ def test_refusals(client):
         distributed.fit_texts(client, parts(TEXTS), parts(LABELS)[:1], model)
     with pytest.raises(ValueError, match="there is no cluster; create a client first"):
         model.fit(parts(TEXTS))
+
+
+def test_a_stopped_fit_goes_on_with_what_was_counted_and_vectorised(client, here, tmp_path):
+    """The second call neither counts nor vectorises, and damaged results are made again."""
+    from cofactor.text import kept_parts, text_parts
+
+    def fit():
+        model = TopicModel(6, random_state=0)
+        return distributed.fit_texts(
+            client, parts(TEXTS), parts(LABELS), model, checkpoint=tmp_path / "kept"
+        )
+
+    assert_same(here, fit())
+    kept = sorted((tmp_path / "kept/parts").iterdir())
+    assert len(kept) == 2 * len(CUTS)
+    before = {path: path.stat().st_mtime_ns for path in kept}
+    kept[0].write_bytes(kept[0].read_bytes()[:-1])
+    assert_same(here, fit())
+    changed = [path for path in kept if path.stat().st_mtime_ns != before[path]]
+    assert changed == kept[:1]
+    part = TextPart(TEXTS[CUTS[0]], LABELS[CUTS[0]])
+    vectorizer = here.vectorizer_
+    for task, shared in (
+        (text_parts.count_part, vectorizer),
+        (text_parts.part_rows, text_parts.RowTask(vectorizer, True)),
+    ):
+        one = kept_parts.remembered(tmp_path / "own", task, part, shared)
+        again = kept_parts.remembered(tmp_path / "own", task, part, shared)
+        if task is text_parts.count_part:
+            assert one == again
+        else:
+            assert one[0].data.tobytes() == again[0].data.tobytes()
+            assert one[1].tolist() == again[1].tolist()

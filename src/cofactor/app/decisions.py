@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cofactor.app.classes import NamedClasses
-from cofactor.io import platform
+from cofactor.io import atomic, platform
 from cofactor.io.errors import InputError, at
 from cofactor.io.json_text import to_json
 
@@ -90,9 +90,10 @@ class DecisionLog:
         """Write a line to the locked file; ``durable`` waits until it is on the disk."""
         before = os.fstat(file).st_size
         try:
-            write_all(file, _end_of_torn_line(file, before) + line)
-            if durable:
-                os.fsync(file)
+            with atomic.telling_of_full_disks(self.path, lambda: len(line), complete=True):
+                write_all(file, _end_of_torn_line(file, before) + line)
+                if durable:
+                    os.fsync(file)
         except OSError:
             os.ftruncate(file, before)  # a line that was not acknowledged must not be read later
             raise

@@ -28,6 +28,7 @@ from cofactor.io.atomic import DiskFullError, free_space, has_only_other_files
 from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError
+from cofactor.io.tables.file_parts import as_address, names_parts
 from cofactor.io.tables.labels import as_noted
 
 
@@ -126,10 +127,17 @@ def answered(document: Any) -> tuple[Any, float | None]:
 
 def relative(path: str | os.PathLike[str], folder: Path) -> str:
     """Return the path of a file relative to a folder, so that both can be moved together."""
+    if (address := as_address(path)) is not None:
+        return address
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # another drive
         return os.path.abspath(path)
+
+
+def noted_path(opened: OpenedModel, noted: str) -> Path:
+    """Return a path that a manifest notes relative to its folder."""
+    return Path(noted if as_address(noted) else os.path.normpath(opened.path / noted))
 
 
 def find_data(opened: OpenedModel, given: Path | None) -> Path | None:
@@ -139,9 +147,9 @@ def find_data(opened: OpenedModel, given: Path | None) -> Path | None:
     noted = opened.input.get("path")
     if not isinstance(noted, str):
         return None
-    path = Path(os.path.normpath(opened.path / noted))
+    path = noted_path(opened, noted)
     piped = is_descriptor(os.path.abspath(path))  # what was read there is gone
-    return path if path.exists() and not piped else None
+    return path if not piped and (path.exists() or names_parts(path)) else None
 
 
 def how_to_open(opened: OpenedModel, path: Path, opening: dict[str, Any]) -> dict[str, Any]:
@@ -196,9 +204,10 @@ def _described(opened: OpenedModel, path: Path) -> Collection[int] | None:
 
 
 def describes_rows(opened: OpenedModel, path: Path) -> bool:
-    """Return whether a model of blocks describes some rows of a table, which is its own."""
-    rows = opened.input.get("rows")
-    return bool(opened.input.get("blocks")) and isinstance(rows, int) and _is_own(opened, path)
+    """Return whether a model describes only some rows of a table, which is its own."""
+    rows, found = opened.input.get("rows"), opened.input
+    in_blocks = bool(found.get("blocks") or found.get("parts"))
+    return in_blocks and isinstance(rows, int) and _is_own(opened, path)
 
 
 def _noted_labels(opened: OpenedModel, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
@@ -378,7 +387,7 @@ def next_notes(opened: OpenedModel, output: Path, step: ModelStep, **notes: Any)
     old, found = _notes(opened), dict(opened.input)
     for name in ("path", "blocks"):
         if isinstance(found.get(name), str):
-            found[name] = relative(os.path.normpath(opened.path / found[name]), output)
+            found[name] = relative(noted_path(opened, found[name]), output)
     steps = [_moved(one, opened, output) for one in steps_of(opened)]
     first = [] if steps or "command" not in old else [{"step": "fit", "command": old["command"]}]
     history = [*first, *steps, step.noted(opened, output)]

@@ -20,6 +20,7 @@ import click
 from cofactor.cli._command import BadInput
 from cofactor.io.errors import at, similar_path
 from cofactor.io.platform import STANDARD_INPUT
+from cofactor.io.tables.file_parts import names_parts
 from cofactor.io.tables.labels import (
     LabelColumns,
     Relabels,
@@ -34,11 +35,16 @@ PERIODS = ("day", "week", "month", "quarter", "year")
 
 
 class _ExistingPath(click.Path):
-    """A path that must exist; "-" is standard input. Errors suggest a path of a similar name."""
+    """A path that must exist; "-" is standard input. Errors suggest a path of a similar name.
+
+    Patterns and addresses of several files are accepted, too.
+    """
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if value == "-":
             return self.coerce_path_result(STANDARD_INPUT)
+        if names_parts(value):
+            return Path(value)
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -372,6 +378,11 @@ SHARED = {
     "data": option("--data", "Table of the documents.  [default: the one of the fit]", type=TABLE),
     "force": option("--force", "Replace an output that exists.", is_flag=True),
     "as_json": option("--json as_json", "Print the result as JSON.", is_flag=True),
+    "cluster": option(
+        "--cluster ADDRESS",
+        "Work on a Dask cluster: the address of its scheduler, or local for one process on each "
+        "core.",
+    ),
 }
 """The options by the names of their parameters."""
 _OF_THE_FIT = SHARED | {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ from cofactor.io.tables.labels import (
 )
 
 if TYPE_CHECKING:
+    from cofactor.cli._parts import PartsReading
     from cofactor.text.word_blocks import WordBlocks
 
 
@@ -306,6 +307,36 @@ def settle_form(counts: LabelCounts, asked: str) -> str:
     return "classes" if form == "sets" and len(counts.labels) < 2 else form
 
 
+@dataclass(frozen=True)
+class SettledLabels:
+    """What was decided about labels that were counted before they are read."""
+
+    asked: TableOptions  # with the labels that mean "unlabelled" in this table
+    counts: LabelCounts  # without them
+    form: str
+    notes: list[str]
+
+
+def settle_labels(asked: TableOptions, counts: LabelCounts, task: str) -> SettledLabels:
+    """Decide from the counts of a table's labels which of them count, and their form."""
+    form, notes = settle_form(counts, task), list(unused_relabels(asked, counts))
+    if marked := counts.unlabelled(form) if form != "none" else {}:
+        notes += map(message_of, unlabelled_notes(marked))
+        asked, counts = _without(asked, counts, marked)
+        form = settle_form(counts, task)
+    if rare := counts.rarer_than(asked.min_labels, form) if asked.labels else []:
+        notes.append(left_out(rare, asked.min_labels))
+        asked, counts = _without(asked, counts, rare)
+    return SettledLabels(asked, counts, form, notes)
+
+
+def _without(
+    asked: TableOptions, counts: LabelCounts, labels: Iterable[str]
+) -> tuple[TableOptions, LabelCounts]:
+    """Return options and counts with which some labels mean unlabelled."""
+    return replace(asked, unlabelled=(*asked.unlabelled, *labels)), counts.without(labels)
+
+
 def settle_task(model: Any, task: str, *, asked: bool = False) -> None:
     """Set the task that the labels of a table stand for.
 
@@ -366,7 +397,7 @@ _FORMS = {
 }
 
 
-def summary(reading: Reading | BlockReading) -> str:
+def summary(reading: Reading | BlockReading | PartsReading) -> str:
     """Return a sentence about the documents and their labels."""
     facts = reading.facts
     how = [facts["format"]] + ([facts["encoding"]] if facts["encoding"] else [])
@@ -375,7 +406,7 @@ def summary(reading: Reading | BlockReading) -> str:
     return f"{facts['rows']:,} documents ({', '.join(how)}), {labels}."
 
 
-def label_doubts(reading: Reading, task: str) -> list[str]:
+def label_doubts(reading: Reading | PartsReading, task: str) -> list[str]:
     """Return what is doubtful about the labels of a table before a fit.
 
     Reject columns that do not look like labels, unless --task overrides.

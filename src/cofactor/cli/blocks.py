@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from cofactor.io.errors import at
 from cofactor.io.tables import Documents, InputError, Source, open_source
 from cofactor.io.tables.dates import read_dates
 from cofactor.io.tables.decoding import batches
-from cofactor.io.tables.label_advice import label_notes, suggest_topics, unlabelled_notes
+from cofactor.io.tables.file_parts import names_parts
+from cofactor.io.tables.label_advice import label_notes, suggest_topics
 from cofactor.io.tables.labels import DocumentRow, LabelCounts, each_document
 
 DOCUMENTS_PER_UPDATE = 4096
@@ -130,7 +131,7 @@ class _TwoPassTable:
     @classmethod
     def open(cls, path: Path, asked: opt.TableOptions) -> _TwoPassTable:
         """Open a table and check that it has the columns."""
-        if not (path.is_file() or path.is_dir()):
+        if not (path.is_file() or path.is_dir() or names_parts(path)):
             raise InputError(
                 f"{at(path)} is a pipe, but blocks are written in two passes; save the table to a "
                 "file first."
@@ -153,21 +154,9 @@ class _TwoPassTable:
             cells = ((row, cell) for cell, row in self.dates.items())
             dates = read_dates(self.path, self.asked.date, cells, self.asked.date_format)
             self.asked = replace(self.asked, date_format=dates.format)
-        form = tables.settle_form(self.counts, task)
-        notes = list(tables.unused_relabels(self.asked, self.counts))
-        if marked := self.counts.unlabelled(form) if form != "none" else {}:
-            notes += map(message_of, unlabelled_notes(marked))
-            self._drop(marked)
-            form = tables.settle_form(self.counts, task)
-        if rare := self.counts.rarer_than(self.asked.min_labels, form) if self.asked.labels else []:
-            notes.append(tables.left_out(rare, self.asked.min_labels))
-            self._drop(rare)
-        return form, notes
-
-    def _drop(self, labels: Iterable[str]) -> None:
-        """Read some labels as unlabelled in the second pass."""
-        self.asked = replace(self.asked, unlabelled=(*self.asked.unlabelled, *labels))
-        self.counts = self.counts.without(labels)
+        settled = tables.settle_labels(self.asked, self.counts, task)
+        self.asked, self.counts = settled.asked, settled.counts
+        return settled.form, settled.notes
 
     def texts(self, progress: ShowProgress) -> Iterator[str]:
         """Yield all texts and count the labels: the first pass."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +17,12 @@ from cofactor.cli._command import (
     end_interrupted,
     given_options,
     is_given,
-    needing_extra,
     refusals,
 )
+from cofactor.cli._parts import PartsReading, on_cluster, read_parts
 from cofactor.cli._terminal import announce, emit, note, note_each, note_next
 from cofactor.io.models.description import expectation
+from cofactor.io.tables.file_parts import names_parts
 
 
 @click.command(cls=Command)
@@ -45,9 +43,11 @@ from cofactor.io.models.description import expectation
     type=opt.COUNT,
 )
 @opt.add("layer")
+@opt.add("cluster")
 @opt.option(
-    "--cluster ADDRESS",
-    "Fit on a Dask cluster: the address of its scheduler, or local for one process on each core.",
+    "--checkpoint FOLDER",
+    "Folder on storage that all workers share; the same command continues a fit that was stopped.",
+    type=opt.FOLDER,
 )
 @opt.option(
     "--forget-documents",
@@ -69,6 +69,7 @@ def fit(
     stability: int | None,
     layer: str | None,
     cluster: str | None,
+    checkpoint: Path | None,
     forget_documents: bool,
     verbose: bool,
     as_json: bool,
@@ -93,6 +94,12 @@ def fit(
     X or in --layer; --label is then a column of its obs. It is read in chunks, not loaded. Without
     -k, each class has a topic, and there are at least ten.
 
+    TABLE may name several files: 'data/*.parquet', or addresses such as 's3://bucket/*.csv', which
+    need fsspec and its package for that storage. Every file is then a part of the table. With
+    --cluster, the workers read, clean and count their own parts, so they must see the files at the
+    same paths; without, this process does. Both give the same model, bit for bit. Grammatical words
+    are not kept, and --encoder and --classes are refused.
+
     Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
     one is saved beside it.
@@ -101,19 +108,25 @@ def fit(
     if tables.holds_cells(table, layer):
         _fit_cells(table, asked, layer, topics, output, as_json, settings, supervision)
         return
+    if checkpoint is not None and cluster is None:
+        raise BadInput("--checkpoint is for fits on a cluster; leave it out, or add --cluster.")
     weight = "auto" if supervision is None else supervision
     named = {"classes": classes, "encoder": models.cached(encoder, encoder_cache)}
     model = settings.model(n_components=topics, supervision=weight, **named)
-    reading = _read(table, asked, model)
-    if stability and isinstance(reading, tables.BlockReading):
-        raise BadInput("--stability needs a table; blocks are too large to be fitted repeatedly.")
-    note(tables.summary(reading))
-    doubts = _settle_topics(model, reading.facts["rows"])
-    if isinstance(reading, tables.Reading):
-        tables.settle_language(model.vectorizer, reading.documents.texts)
-        doubts += tables.label_doubts(reading, settings.task)
-    note_each(doubts)
-    messages, interrupted = _fit(model, reading, cluster)
+    with on_cluster(cluster, checkpoint) as there:
+        reading = _read(table, asked, model, there)
+        if stability and not isinstance(reading, tables.Reading):
+            raise BadInput("--stability needs one table; blocks and parts cannot be drawn from.")
+        note(tables.summary(reading))
+        doubts = _settle_topics(model, reading.facts["rows"])
+        if isinstance(reading, tables.Reading):
+            tables.settle_language(model.vectorizer, reading.documents.texts)
+        if not isinstance(reading, tables.BlockReading):
+            doubts += tables.label_doubts(reading, settings.task)
+        note_each(doubts)
+        messages, interrupted = _fit(model, reading, there)
+    if isinstance(reading, PartsReading):
+        tables.tell_language(model.vectorizer, model.vectorizer_.languages_)
     if interrupted:
         output = models.place_beside(output)
     elif stability:
@@ -131,11 +144,17 @@ def fit(
     end_interrupted(interrupted)
 
 
-def _read(table: Path, asked: opt.TableOptions, model: Any) -> tables.Reading | tables.BlockReading:
-    """Read the table, or open the blocks."""
+def _read(
+    table: Path, asked: opt.TableOptions, model: Any, cluster: Any
+) -> tables.Reading | tables.BlockReading | PartsReading:
+    """Read the table or its parts, or open the blocks."""
     if tables.holds_blocks(table):
         _refuse_options(table)
         return tables.open_blocks(table).for_task(model.task)
+    if names_parts(table):
+        _refuse_meaning(table)
+        with announce("Reading the documents"):
+            return read_parts(table, asked, task=model.task, cluster=cluster)
     from cofactor.text.class_names import descriptions_of, task_of
 
     with refusals():
@@ -158,6 +177,16 @@ def _refuse_options(table: Path) -> None:
             )
 
 
+def _refuse_meaning(table: Path) -> None:
+    """Refuse options that need all texts in one place."""
+    for name, option in given_options():
+        if name in ("classes", "encoder", "encoder_cache"):
+            raise BadInput(
+                f"{option} needs one file, but {table} names parts of a table; leave it out, or "
+                "join the files."
+            )
+
+
 def _settle_topics(model: Any, documents: int) -> list[str]:
     """Refuse more topics than documents; seek fewer if the user gave no number, and say so."""
     if model.n_components <= documents:
@@ -171,9 +200,10 @@ def _settle_topics(model: Any, documents: int) -> list[str]:
     return [f"There are {documents} documents, so fit seeks {documents} topics; -k asks for fewer."]
 
 
-def _fit(model: Any, reading: Any, cluster: str | None) -> tuple[list[str], bool]:
+def _fit(model: Any, reading: Any, cluster: Any) -> tuple[list[str], bool]:
     """Fit the model; return its warnings and whether the fit was interrupted."""
-    with _fit_on(cluster) as fit_with, models.watched_fit("Fitting the topics") as watched:
+    fit_with = None if cluster is None else cluster.fit_matrix
+    with models.watched_fit("Fitting the topics") as watched:
         if fit_with is None:
             model.set_callbacks(watched.reporter())
         tables.settle_task(
@@ -181,23 +211,6 @@ def _fit(model: Any, reading: Any, cluster: str | None) -> tuple[list[str], bool
         )
         reading.fit(model, fit_with=fit_with)
     return watched.messages, watched.interrupted
-
-
-@contextmanager
-def _fit_on(cluster: str | None) -> Iterator[Callable[..., Any] | None]:
-    """Yield the function that fits estimators on a cluster; None if none is named."""
-    if cluster is None:
-        yield None
-        return
-    with needing_extra("--cluster", "dask"):
-        from cofactor.distributed import ClusterError
-        from cofactor.distributed.client import connected, fit_matrix
-
-    try:
-        with connected(cluster) as client:
-            yield partial(fit_matrix, client)
-    except ClusterError as error:
-        raise BadInput(f"--cluster {cluster}: {error}") from error
 
 
 def _measure_stability(model: Any, reading: Any, runs: int) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from cofactor.cli import _cells
 from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, delaying_signals
+from cofactor.cli._parts import on_cluster
 from cofactor.cli._tables import CELL_ENDINGS, holds_cells, open_table
 from cofactor.cli._terminal import (
     announce,
@@ -29,8 +33,9 @@ from cofactor.cli._terminal import (
 from cofactor.io.atomic import replacing
 from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
-from cofactor.io.tables import InputError, Source
+from cofactor.io.tables import InputError, Source, open_source
 from cofactor.io.tables.decoding import batches
+from cofactor.io.tables.file_parts import find_parts, names_parts, opened_part, part_facts
 from cofactor.io.tables.labels import as_text, one_cell, text_column
 from cofactor.io.tables.writers import KEEPS_LISTS, free_name, make_writer, output_kind
 
@@ -44,9 +49,11 @@ MIN_KNOWN_SHARE = 0.7
 @click.command(cls=Command)
 @opt.model_argument
 @opt.table_argument
-@opt.file_option(
-    "File to write: .csv, .tsv or .jsonl, also compressed (.gz), .parquet or .xlsx.  [default: CSV "
-    "on stdout]"
+@opt.option(
+    "-o --output FILE",
+    "File to write: .csv, .tsv or .jsonl, also compressed (.gz), .parquet or .xlsx; a folder if "
+    "TABLE names several files.  [default: CSV on stdout]",
+    type=opt.FOLDER,
 )
 @opt.add("force", opt.reading("text"))
 @opt.option("--all-classes", "Add the probability of every class.", is_flag=True)
@@ -68,7 +75,7 @@ MIN_KNOWN_SHARE = 0.7
 @opt.option(
     "--keep-formulas", "Do not escape cells that a spreadsheet would run, like =1+1.", is_flag=True
 )
-@opt.add("encoder_cache", "as_json")
+@opt.add("encoder_cache", "cluster", "as_json")
 def predict(
     model: Path,
     table: Path,
@@ -81,6 +88,7 @@ def predict(
     encoder_cache: Path | None,
     as_json: bool,
     layer: str | None,
+    cluster: str | None,
     **columns: Any,
 ) -> None:
     """Add prediction, confidence and topic to a table.
@@ -100,37 +108,36 @@ def predict(
     manifest beside the output says how it was made. With --json and without --output, rows are
     printed as JSON lines.
 
+    TABLE may name several files, such as 'new/*.parquet'. FILE is then a folder, which gets a file
+    for each of them as soon as it is done. A command that was stopped continues if it is repeated.
+    With --cluster, the workers read and write the files, so they must see them at the same paths.
+
     With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may then
     be an .h5ad file: a copy of TABLE with the predictions in obs and the topics in obsm.
     """
-    refuse_table_as_output(output, table)
-    refuse_overwriting(output, force)
+    several = names_parts(table)
+    _check_output(output, table, force, several, cluster)
     if holds_cells(table, layer):
         _predict_cells(model, table, output, layer, as_json, columns)
         return
-    kind = output_kind(output) if output else "jsonl" if as_json else "csv"
     opened = models.open_model(model, encoder_cache)
-    source = open_table(table, **models.how_to_open(opened, table, asked.opening))
-    column = _text_column(source, asked.text, opened)
-    form = _CellFormat.of(opened, _columns(opened, columns), kind)
-    copied = _Copied.of(source, id or _noted_id(source, opened), keep)
-    added = _added_names(form, copied.columns)
+    opening = models.how_to_open(opened, table, asked.opening)
+    job = _Job(opened, asked.text, opening, id, keep, keep_formulas, columns)
+    if several:
+        assert output is not None
+        facts = _predict_parts(job, table, output, cluster, force)
+    else:
+        kind = output_kind(output) if output else "jsonl" if as_json else "csv"
+        source = open_table(table, **opening)
+        with announce("Predicting"):
+            facts = job.write(source, output, kind, output and Path(f"{output}.manifest.json"))
     if not opened.model.target_names_:
-        empty, topic = added[:2], added[2]
+        empty, topic = facts["added"][:2], facts["added"][2]
         note(
             f"Note: the model was fitted without labels, so the columns {' and '.join(empty)} "
             f"stay empty; only {topic} is filled in."
         )
-    with ExitStack() as after, announce("Predicting"), opened_output(output) as file:
-        like = source.path if source.kind == "parquet" else None
-        with make_writer(file, kind, copied.columns, added, not keep_formulas, like) as writer:
-            counts = _write(writer, opened, source, column, copied, form)
-        facts = _facts(opened, source, output, column, added, counts)
-        if output:  # the manifest takes its place directly after the output
-            after.enter_context(delaying_signals())
-            manifest = after.enter_context(replacing(f"{output}.manifest.json"))
-            manifest.write((to_json(facts, indent=1) + "\n").encode())
-    _tell(facts, form, output)
+    _tell(facts, job.wanted.names, output)
     if as_json and output:
         emit(facts)
     if columns["abstain"] and (expected := opened.model.expected_coverage(columns["abstain"])):
@@ -138,6 +145,181 @@ def predict(
             f"Expected on new texts like those of the fit: {expected}, from "
             f"{expected.n_samples:,.0f} held-out labels."
         )
+
+
+def _check_output(
+    output: Path | None, table: Path, force: bool, several: bool, cluster: str | None
+) -> None:
+    """Refuse an output that could not be written, before any work is done."""
+    if several:
+        if output is None or output.is_file():
+            raise BadInput(f"{table} names several files; name a folder with --output.")
+        if not (output / MANIFESTS).is_dir():
+            refuse_overwriting(output, force)
+        return
+    if cluster is not None:
+        raise BadInput("--cluster needs several files, such as 'new/*.parquet'; leave it out.")
+    if output is not None and output.is_dir():
+        raise BadInput(f"--output {at(output)} is a folder; name a file.")
+    refuse_table_as_output(output, table)
+    refuse_overwriting(output, force)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What to predict, and what to copy of a table."""
+
+    opened: models.OpenedModel
+    text: str | None
+    opening: dict[str, Any]
+    id: str | None
+    keep: tuple[str, ...]
+    keep_formulas: bool
+    asked: dict[str, Any]  # which columns to add
+
+    @cached_property
+    def wanted(self) -> Any:
+        """The columns to add, as `AnswerColumns`."""
+        return _columns(self.opened, self.asked)
+
+    def write(
+        self, source: Source, output: Path | None, kind: str, manifest: Path | None, **more: Any
+    ) -> dict[str, Any]:
+        """Write the predictions for a table, then a manifest; return what the manifest says."""
+        opened = self.opened
+        column = _text_column(source, self.text, opened)
+        form = _CellFormat.of(opened, self.wanted, kind)
+        copied = _Copied.of(source, self.id or _noted_id(source, opened), self.keep)
+        added = _added_names(form, copied.columns)
+        like = source.path if source.kind == "parquet" else None
+        with ExitStack() as after, opened_output(output) as file:
+            defuse = not self.keep_formulas
+            with make_writer(file, kind, copied.columns, added, defuse, like) as writer:
+                counts = _write(writer, opened, source, column, copied, form)
+            facts = {**_facts(opened, source, output, column, added, counts), **more}
+            if manifest:  # it takes its place directly after the output
+                after.enter_context(delaying_signals())
+                noted = after.enter_context(replacing(manifest))
+                noted.write((to_json(facts, indent=1) + "\n").encode())
+        return facts
+
+
+# ---- tables in several files
+
+MANIFESTS = "_manifests"
+"""Folder of the manifests of parts; readers of Parquet folders leave out names that begin so."""
+
+
+@dataclass(frozen=True)
+class _PartsJob:
+    """What to predict for the parts of a table, and where to write it."""
+
+    job: _Job
+    root: str  # folder of all parts
+    output: Path
+
+    def place(self, name: str) -> Path:
+        """Return the name of the output of a part, in the folder of the outputs."""
+        inside = Path(os.path.relpath(name, self.root))
+        try:
+            output_kind(inside)
+        except InputError:
+            inside = inside.with_name(f"{inside.name}.csv")
+        return inside
+
+    def manifest(self, name: str) -> Path:
+        """Return the path of the manifest of a part."""
+        inside = self.place(name)
+        return self.output / MANIFESTS / inside.with_name(f"{inside.name}.json")
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The model and the options: parts that have others are of another command."""
+        job = self.job
+        options = job.text, job.opening, job.id, job.keep, job.keep_formulas, job.asked
+        found = {"model": job.opened.facts["digest"], "options": options}
+        return json.loads(to_json(found))
+
+    def done(self, name: str) -> dict[str, Any] | None:
+        """Return the manifest of a part that was written before; None if it has to be written."""
+        noted = _read_manifest(self.manifest(name))
+        same = noted.get("part") == part_facts(name) and noted.get("settings") == self.settings
+        return noted if same and (self.output / self.place(name)).is_file() else None
+
+    def check_folder(self) -> None:
+        """Refuse a folder with predictions of another model, or with other options."""
+        for manifest in (self.output / MANIFESTS).rglob("*.json"):
+            if _read_manifest(manifest).get("settings", self.settings) != self.settings:
+                raise InputError(
+                    f"--output {at(self.output)} has predictions of another model, or with other "
+                    "options; name another folder, or replace them with --force."
+                )
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """Return a manifest; empty if there is none, or if it is damaged."""
+    with suppress(OSError, ValueError):
+        found = json.loads(path.read_bytes())
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def predict_part(name: str, job: _PartsJob) -> dict[str, Any]:
+    """Write the predictions for one file; return its manifest."""
+    output = job.output / job.place(name)
+    for folder in (output.parent, job.manifest(name).parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    more = {"part": part_facts(name), "settings": job.settings}
+    with opened_part(name) as file:
+        source = open_source(file, **job.job.opening)
+        return job.job.write(source, output, output_kind(output), job.manifest(name), **more)
+
+
+def _predict_parts(
+    job: _Job, table: Path, output: Path, cluster: str | None, force: bool
+) -> dict[str, Any]:
+    """Write the predictions for the parts of a table that are not written yet."""
+    names = find_parts(table)
+    small = replace(job.opened, model=job.opened.model.forget_documents())
+    root = os.path.commonpath([os.path.dirname(name) for name in names])
+    task = _PartsJob(replace(job, opened=small), root, output.absolute())
+    if not force:
+        task.check_folder()
+    found = {name: None if force else task.done(name) for name in names}
+    left = [name for name, noted in found.items() if noted is None]
+    if len(left) < len(names):
+        note(f"{len(names) - len(left):,} of {len(names):,} files were written before.")
+    with announce("Predicting") as progress, on_cluster(cluster) as there:
+        if there is None:
+            for place, name in enumerate(left, start=1):
+                progress(f"file {place:,} of {len(left):,}")
+                found[name] = predict_part(name, task)
+        else:
+            made = there.parts(left).map(predict_part, task).each(_itself)
+            found |= dict(zip(left, made, strict=True))
+    return _together([noted for noted in found.values() if noted], table, output)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _together(parts: list[dict[str, Any]], table: Path, output: Path) -> dict[str, Any]:
+    """Return the facts about all parts."""
+    total = {
+        name: sum(part[name] for part in parts)
+        for name in ("rows", "defused", "blank", "below", "abstained", "unlike")
+    }
+    known = [part for part in parts if part.get("known_words") is not None]
+    rows = sum(part["rows"] for part in known)
+    words = {
+        name: sum(part[name] * part["rows"] for part in known) / rows
+        for name in ("known_words", "expected_known_words")
+        if rows
+    }
+    first = {name: parts[0][name] for name in ("made_by", "model", "added")}
+    origin = {**parts[0]["input"], "path": str(table), "parts": len(parts)}
+    return {**first, "input": origin, "output": str(output), **total, **words}
 
 
 def _text_column(source: Source, text: str | None, opened: models.OpenedModel) -> str:
@@ -318,7 +500,8 @@ def _facts(
     }
 
 
-def _tell(facts: dict[str, Any], form: _CellFormat, output: Path | None) -> None:
+def _tell(facts: dict[str, Any], plain: list[str], output: Path | None) -> None:
+    """Say what was written; ``plain`` are the names that the new columns would like to have."""
     where = f" to {output}" if output else ""
     note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
     if facts["blank"]:
@@ -349,7 +532,6 @@ def _tell(facts: dict[str, Any], form: _CellFormat, output: Path | None) -> None
             )
     if facts["defused"]:
         note(f"{facts['defused']:,} cells look like formulas and got an apostrophe in front.")
-    plain = form.columns.names
     renamed = [name for name, wish in zip(facts["added"], plain, strict=True) if name != wish]
     if renamed:
         note(

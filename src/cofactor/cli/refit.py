@@ -94,7 +94,9 @@ def _read(opened: models.OpenedModel, table: Path | None, asked: opt.TableOption
     if holds_blocks(path):
         raise BadInput(f"{path} holds blocks, but a refit reads tables; name the table itself.")
     new = asked.labels and opened.input.get("labels_are") in (None, "none")
-    whole = opened.noting(blocks=None, **({"labels_are": None, "task": "auto"} if new else {}))
+    whole = opened.noting(
+        blocks=None, parts=None, **({"labels_are": None, "task": "auto"} if new else {})
+    )
     try:
         with announce("Reading the documents"):
             read = models.read_again(whole, path, asked)

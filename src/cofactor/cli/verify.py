@@ -13,8 +13,10 @@ import click
 from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, refusals
+from cofactor.cli._parts import read_parts
 from cofactor.cli._tables import holds_blocks, open_blocks
 from cofactor.cli._terminal import announce, emit, note, note_next, show
+from cofactor.io.tables.file_parts import names_parts
 
 Read = Callable[..., tuple[Path, Any]]
 """A function that reads the documents, or opens their blocks; it returns the path, too."""
@@ -52,6 +54,9 @@ def verify(
             )
         if holds_blocks(path):
             return path, open_blocks(path)
+        if opened.input.get("parts") and names_parts(path) and not documents:
+            noted = asked.over(opt.TableOptions.noted(opened.input))
+            return path, read_parts(path, noted, task=opened.learned)
         return path, models.read_again(opened, path, asked)
 
     facts = _fit_again(opened, read) if origin is None else _repeat(opened, *origin, read)

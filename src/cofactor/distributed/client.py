@@ -169,12 +169,14 @@ def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) ->
     return CheckpointFolder(path, fingerprint, shapes, [fact.rows for fact in rows.facts])
 
 
-def fit_matrix(client: Any, estimator: Any, X: Any, y: Any) -> Any:
+def fit_matrix(
+    client: Any, estimator: Any, X: Any, y: Any, *, checkpoint: Path | None = None
+) -> Any:
     """Fit an estimator on a cluster; ``X`` is a matrix in this process, or RowBlocks."""
     if isinstance(X, RowBlocks):
-        return fit(client, X, y, estimator)
+        return fit(client, X, y, estimator, checkpoint=checkpoint)
     rows = RowBlocks.split(X, y, rows=max(1, -(-X.shape[0] // N_BLOCKS)))
-    return fit(client, rows, None, estimator)
+    return fit(client, rows, None, estimator, checkpoint=checkpoint)
 
 
 # ---- predictions for dask collections: block by block, on the workers that hold the blocks

@@ -6,9 +6,12 @@ again if its worker is lost, from the part's source on.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
+from pathlib import Path
 from typing import Any
 
 from dask.base import is_dask_collection
@@ -21,15 +24,34 @@ from cofactor.distributed.watch import WatchedClient
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.batches import RowsAndTargets
 from cofactor.text import TopicModel
-from cofactor.text.text_parts import as_part, fit_parts, part_size
+from cofactor.text.kept_parts import KEPT_TASKS, remembered
+from cofactor.text.text_parts import as_part, fit_parts
 
 
 @dataclass(frozen=True)
 class ClusterParts:
-    """Parts of a corpus that workers hold; see `cofactor.text.text_parts.TextParts`."""
+    """Parts of a corpus that workers hold; see `cofactor.text.text_parts.CorpusParts`.
+
+    Parameters
+    ----------
+    watched : WatchedClient
+    parts : sequence of Future, or of small values that are sent to the workers
+    keep : path, optional
+        A folder that all workers see, in which they keep what they have counted and vectorised.
+    """
 
     watched: WatchedClient
-    parts: Sequence[Future]
+    parts: Sequence[Any]
+    keep: Path | None = None
+
+    def map(self, task: Callable[..., Any], shared: Any) -> ClusterParts:
+        """Return the parts ``task(part, shared)``, which stay on the workers."""
+        once = self._submit(_itself, shared)
+        return replace(self, parts=[self._submit(task, part, once) for part in self.parts])
+
+    def only(self, kept: Sequence[bool]) -> ClusterParts:
+        """Return some of the parts."""
+        return replace(self, parts=[*compress(self.parts, kept)])
 
     def each(self, task: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """Return ``task(part, …)`` of each part."""
@@ -38,18 +60,24 @@ class ClusterParts:
 
     def total(self, task: Callable[..., Any], shared: Any, add: Callable[[Any, Any], Any]) -> Any:
         """Return the sum of ``task(part, shared)`` over a binary tree of the parts."""
-        once = self._submit(_itself, shared)
-        level = [self._submit(task, part, once) for part in self.parts]
+        level = self.map(self._remembered(task), shared).parts
         while len(level) > 1:
             pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
             level = [self._submit(add, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
         return self.watched.collect(level)[0]
 
     def rows(self, task: Callable[..., RowsAndTargets], shared: Any) -> RowBlocks:
-        """Return the blocks ``task(part, shared)``, which stay on the workers."""
-        once = self._submit(_itself, shared)
-        blocks = [self._submit(task, part, once) for part in self.parts]
-        return rows_on_cluster(self.watched, blocks, [None] * len(blocks))
+        """Return the blocks ``task(part, shared)``, which stay on the workers; end the parts."""
+        blocks = self.map(self._remembered(task), shared).parts
+        found = rows_on_cluster(self.watched, blocks, [None] * len(blocks))
+        for part in self.parts:
+            part.release()  # if a block is lost, the scheduler computes its part again
+        return found
+
+    def _remembered(self, task: Callable[..., Any]) -> Callable[..., Any]:
+        if self.keep is None or task not in KEPT_TASKS:
+            return task
+        return partial(remembered, self.keep, task)
 
     def _submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
         return self.watched.client.submit(task, *arguments, pure=False)
@@ -59,7 +87,14 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def fit_texts(client: Client, documents: Any, y: Any, model: TopicModel) -> TopicModel:
+def fit_texts(
+    client: Client,
+    documents: Any,
+    y: Any,
+    model: TopicModel,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> TopicModel:
     """Fit a topic model to documents on the workers of a cluster.
 
     Parameters
@@ -71,6 +106,9 @@ def fit_texts(client: Client, documents: Any, y: Any, model: TopicModel) -> Topi
         Labels or numbers in the same parts.
     model : TopicModel
         Fitted and returned.
+    checkpoint : path, optional
+        A folder on storage that this process and all workers share. If the fit is stopped at any
+        stage, the same call goes on with what was counted, vectorised and fitted before.
 
     Returns
     -------
@@ -90,12 +128,36 @@ def fit_texts(client: Client, documents: Any, y: Any, model: TopicModel) -> Topi
     >>> sorted(topic.words[0] for topic in model.topics(1))
     ['goal', 'moon']
     """
-    watched = WatchedClient(client, "call fit again")
-    parts = _read(watched, documents, y)
-    sizes = watched.collect([client.submit(part_size, part, pure=False) for part in parts])
-    filled = [part for part, size in zip(parts, sizes, strict=True) if size]
-    fitted = fit_parts(model, ClusterParts(watched, filled), fit=partial(fit_matrix, client))
-    return model.set_fitted(fitted)
+    cluster = TextCluster.of(client, checkpoint)
+    parts = cluster.parts(_read(cluster.watched, documents, y))
+    return model.set_fitted(fit_parts(model, parts, fit=cluster.fit_matrix))
+
+
+@dataclass(frozen=True)
+class TextCluster:
+    """A cluster that holds parts of a corpus and fits estimators.
+
+    With a folder ``checkpoint``, a fit that was stopped goes on where it was.
+    """
+
+    watched: WatchedClient
+    checkpoint: Path | None = None
+
+    @classmethod
+    def of(cls, client: Client, checkpoint: str | os.PathLike[str] | None = None) -> TextCluster:
+        """Return the cluster of a client."""
+        folder = None if checkpoint is None else Path(checkpoint).absolute()
+        again = "" if folder is None else f" with checkpoint={os.fspath(folder)!r}"
+        return cls(WatchedClient(client, f"call fit again{again}"), folder)
+
+    def parts(self, parts: Sequence[Any]) -> ClusterParts:
+        """Return parts on this cluster: futures, or small values that are sent to the workers."""
+        keep = None if self.checkpoint is None else self.checkpoint / "parts"
+        return ClusterParts(self.watched, parts, keep)
+
+    def fit_matrix(self, estimator: Any, X: Any, y: Any) -> Any:
+        """Fit an estimator; ``X`` is a matrix in this process, or RowBlocks."""
+        return fit_matrix(self.watched.client, estimator, X, y, checkpoint=self.checkpoint)
 
 
 def fit_collection(model: TopicModel, documents: Any, y: Any) -> TopicModel:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import compress
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -27,6 +28,7 @@ from cofactor.outofcore.batches import (
     check_like,
     split_places,
 )
+from cofactor.targets.classes import read_targets
 from cofactor.targets.missing import is_missing
 from cofactor.text.describe.predictions import infer_task
 from cofactor.text.describe.topic_words import even_rows
@@ -39,14 +41,25 @@ from cofactor.text.word_blocks import WordBlocks, described_rows, fit_blocks
 
 
 class TextPart(NamedTuple):
-    """Some documents, and their labels or numbers; None without labels."""
+    """Some documents, and their targets: labels, numbers, sets of labels, or rows of numbers.
+
+    ``y`` is an array, or None without targets.
+    """
 
     texts: list[str]
     y: Any = None
 
 
-class TextParts(Protocol):
-    """Parts of a corpus, wherever they are."""
+class CorpusParts(Protocol):
+    """Parts of a corpus, wherever they are: names of files, documents, or anything made of them."""
+
+    def map(self, task: Callable[..., Any], shared: Any) -> CorpusParts:
+        """Return the parts ``task(part, shared)``, kept where the parts are."""
+        ...
+
+    def only(self, kept: Sequence[bool]) -> CorpusParts:
+        """Return some of the parts."""
+        ...
 
     def each(self, task: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """Return ``task(part, …)`` of each part; ``arguments`` have one entry for each part."""
@@ -57,15 +70,26 @@ class TextParts(Protocol):
         ...
 
     def rows(self, task: Callable[..., RowsAndTargets], shared: Any) -> RowBlocks:
-        """Return the blocks ``task(part, shared)``, kept where the parts are."""
+        """Return the blocks ``task(part, shared)``, kept where the parts are.
+
+        This ends the use of the parts, so that their memory is free during a fit.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class LocalParts:
-    """Parts in this process."""
+    """Parts in this process; see `CorpusParts`."""
 
-    parts: Sequence[TextPart]
+    parts: Sequence[Any]
+
+    def map(self, task: Callable[..., Any], shared: Any) -> LocalParts:
+        """Return the parts ``task(part, shared)``."""
+        return LocalParts([task(part, shared) for part in self.parts])
+
+    def only(self, kept: Sequence[bool]) -> LocalParts:
+        """Return some of the parts."""
+        return LocalParts([*compress(self.parts, kept)])
 
     def each(self, task: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """Return ``task(part, …)`` of each part."""
@@ -84,37 +108,46 @@ class LocalParts:
         return RowBlocks(facts, held[0][0].shape[1], held=held)
 
 
-def fit_parts(model: Any, parts: TextParts, *, fit: FitFunction = fit_here) -> FittedTopics:
+def fit_parts(
+    model: Any, parts: CorpusParts, names: Sequence[str] = (), *, fit: FitFunction = fit_here
+) -> FittedTopics:
     """Fit a topic model to documents in parts; return its state.
 
     Parameters
     ----------
     model : TopicModel
         Its vectorizer must be a WordVectorizer, or None.
-    parts : TextParts
-        Every part becomes a block of rows. The state describes `described_rows` of the documents.
+    parts : CorpusParts
+        Each is a `TextPart` and becomes a block of rows; those without documents are left out. The
+        state describes `described_rows` of the documents.
+    names : sequence of str
+        All labels if targets are sets of labels, or the names of columns of numbers.
     fit : callable
         Fits the estimator, here or on a cluster; see `cofactor.text.fitting.FitFunction`.
     """
-    bounds = np.r_[0, np.cumsum(parts.each(part_size))]
-    n = int(bounds[-1])
-    if not n:
+    sizes = np.array(parts.each(part_size), dtype=np.int64)
+    if not sizes.sum():
         raise ValueError("documents is empty; pass at least one document.")
+    parts, bounds = parts.only((sizes > 0).tolist()), np.r_[0, np.cumsum(sizes[sizes > 0])]
     vectorizer = _settled(model, parts, bounds)
     vectorizer.learn(parts.total(count_part, vectorizer, WordCounts.plus))
-    labels = [label for some in parts.each(distinct_labels) for label in some]
-    described = parts.each(take_documents, split_places(described_rows(n), bounds))
+    described = parts.each(take_documents, split_places(described_rows(int(bounds[-1])), bounds))
     texts = [text for part in described for text in part.texts]
     y = None if described[0].y is None else np.concatenate([part.y for part in described])
-    task = infer_task(None if y is None else _as_labels(labels), model.task)
-    rows = parts.rows(bare_part_rows if task == "topics" else part_rows, vectorizer)
-    blocks = WordBlocks(rows, vectorizer, [], fingerprint(texts, y), {})
+    if names:
+        task = "classes" if model.task == "auto" else model.task
+    else:
+        task = infer_task(None if y is None else _labels(parts), model.task)
+    rows = parts.rows(part_rows, RowTask(vectorizer, task != "topics", tuple(names)))
+    if len(names) > 1 and task != "topics":
+        rows = replace(rows, target_names=tuple(names))
+    blocks = WordBlocks(rows, vectorizer, [*names], fingerprint(texts, y), {})
     settled = copy.copy(model)
     settled.task = task
     return fit_blocks(settled, blocks, fit=fit)
 
 
-def _settled(model: Any, parts: TextParts, bounds: IntArray) -> WordVectorizer:
+def _settled(model: Any, parts: CorpusParts, bounds: IntArray) -> WordVectorizer:
     """Return a vectorizer that has determined how to read the texts, from a sample of them."""
     own = model.vectorizer
     if own is not None and not isinstance(own, WordVectorizer):
@@ -132,9 +165,9 @@ def _settled(model: Any, parts: TextParts, bounds: IntArray) -> WordVectorizer:
     return vectorizer
 
 
-def _as_labels(labels: list[Any]) -> Any:
-    """Return distinct labels as a column, so that their kind can be inferred."""
-    values = list(dict.fromkeys(labels))
+def _labels(parts: CorpusParts) -> Any:
+    """Return the distinct labels as a column, so that their kind can be inferred."""
+    values = list(dict.fromkeys(label for some in parts.each(distinct_labels) for label in some))
     if all(isinstance(value, int | float | np.number) for value in values):
         return np.array(values)
     return np.array(values, dtype=object)
@@ -181,12 +214,21 @@ def count_part(part: TextPart, vectorizer: WordVectorizer) -> WordCounts:
     return vectorizer.count_words(part.texts)
 
 
-def part_rows(part: TextPart, vectorizer: WordVectorizer) -> RowsAndTargets:
+class RowTask(NamedTuple):
+    """How documents become rows: in which words, and with which targets."""
+
+    vectorizer: WordVectorizer
+    with_targets: bool
+    names: tuple[str, ...] = ()  # of targets that are sets or numbers
+
+
+def part_rows(part: TextPart, task: RowTask) -> RowsAndTargets:
     """Return the matrix of a part, and its targets."""
-    X = vectorizer.transform(part.texts)
-    return check_batch(X if part.y is None else (X, part.y))
-
-
-def bare_part_rows(part: TextPart, vectorizer: WordVectorizer) -> RowsAndTargets:
-    """Return the matrix of a part without its targets."""
-    return part_rows(TextPart(part.texts), vectorizer)
+    X, y = task.vectorizer.transform(part.texts), part.y if task.with_targets else None
+    if y is None:
+        return check_batch(X)
+    if (
+        task.names and y.dtype == object
+    ):  # a set more, so that a part without labels holds sets, too
+        y = read_targets([*y, frozenset()], task.names).values[:-1]
+    return check_batch((X, y))

@@ -214,6 +214,16 @@ class LabelCounts:
                 if len(counts) < MAX_COUNTED_LABELS or _is_word(label):
                     counts[label] += times
 
+    def plus(self, other: LabelCounts) -> LabelCounts:
+        """Return the counts of both tables together."""
+        pairs = zip(self.columns, other.columns, strict=True)
+        return LabelCounts(
+            [one + more for one, more in pairs],
+            self.several or other.several,
+            self.documents + other.documents,
+            self.labelled + other.labelled,
+        )
+
     @property
     def labels(self) -> list[str]:
         """All distinct labels, sorted."""

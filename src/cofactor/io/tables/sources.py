@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from cofactor.io.tables.csv_and_json import (
     read_separated,
 )
 from cofactor.io.tables.decoding import Decoder, check_length, split_lines
+from cofactor.io.tables.file_parts import find_parts, names_parts, opened_part
 from cofactor.io.tables.parquet import read_parquet
 from cofactor.io.tables.spreadsheets import read_spreadsheet
 
@@ -123,7 +125,7 @@ def open_source(
     Parameters
     ----------
     path : str or path
-        The file or folder.
+        The file or folder; or a pattern or an address of several files with the same columns.
     encoding : str, optional
         Encoding of the text; detected by default.
     separator : str, optional
@@ -138,6 +140,9 @@ def open_source(
     Source
     """
     path = Path(path)
+    if names_parts(path):
+        opening = {"encoding": encoding, "separator": separator, "no_quotes": no_quotes}
+        return _open_parts(path, {**opening, "sheet": sheet})
     if path.is_dir():
         return _open_folder(path, encoding)
     check_plain_file(path)
@@ -240,6 +245,44 @@ def _whole(text: str) -> str:
         return text
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
+
+
+# ---------------------------------------------------------------- several files
+
+
+def _open_parts(path: Path, opening: dict[str, Any]) -> Source:
+    """Open several files as one table, whose rows are numbered throughout."""
+    parts = find_parts(path)
+    with opened_part(parts[0]) as file:
+        first = open_source(file, **opening)
+    whole = Source(path, first.kind, [*first.columns], iter(()), first.separator)
+    whole.rows = _part_rows(whole, parts, opening)
+    return whole
+
+
+def _part_rows(whole: Source, parts: list[str], opening: dict[str, Any]) -> Iterator[Row]:
+    numbers = count(2)  # as in a table with a header
+    for part in parts:
+        with opened_part(part) as file:
+            source = open_source(file, **opening)
+            for (_, cells), number in zip(source.rows, numbers, strict=False):
+                yield number, _in_order(whole, source, cells)
+            whole.encodings |= source.encodings
+
+
+def _in_order(whole: Source, part: Source, cells: list[Any]) -> list[Any]:
+    """Return the cells of a row in the order of the whole table's columns."""
+    if part.columns == whole.columns:
+        return cells
+    missing = [name for name in whole.columns if name not in part.columns]
+    if part.kind != "jsonl" and (missing or len(part.columns) != len(whole.columns)):
+        raise InputError(
+            f"{at(part.path)} has the columns {', '.join(map(repr, part.columns[:12]))}, but the "
+            f"first file has {', '.join(map(repr, whole.columns[:12]))}; all need the same."
+        )
+    whole.columns += [name for name in part.columns if name not in whole.columns]
+    named = dict(zip(part.columns, cells, strict=False))
+    return [named.get(name) for name in whole.columns]
 
 
 # ---------------------------------------------------------------- folders of text files
