@@ -26,9 +26,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -199,10 +200,9 @@ class _Connection(socketserver.BaseRequestHandler):
 # Tables
 
 
-def costs(corpus: Corpus) -> tuple[str, list[tuple[str, ...]]]:
-    """Return the bits of one process, and the rows of a table of costs."""
-    here = corpus.fit()
-    rows = [("one process", *_cost(here), "", "", here.bits)]
+def costs(corpus: Corpus, here: Fit) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a table of costs; ``here`` was fitted in one process."""
+    yield "one process", *_cost(here), "", "", here.bits
     for workers in (1, 2):
         with cluster_of(workers) as client, Relay(client.scheduler.address) as relay:
             found = corpus.fit("--cluster", relay.address)
@@ -210,8 +210,7 @@ def costs(corpus: Corpus) -> tuple[str, list[tuple[str, ...]]]:
             got = f"{sum(relay.sizes) / 1e6:.1f} MB"
             relay.shutdown()
         name = f"cluster, workers: {workers}"
-        rows.append((name, *_cost(found), f"{peak / 1e6:.0f} MB", got, found.bits))
-    return here.bits, rows
+        yield name, *_cost(found), f"{peak / 1e6:.0f} MB", got, found.bits
 
 
 def _cost(found: Fit) -> tuple[str, str]:
@@ -240,29 +239,22 @@ class Killer:
         os.kill(pid, signal.SIGKILL)
 
 
-def killed_workers(corpus: Corpus, client: Client, kills: int) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each kill; every second fit keeps results in a folder."""
-    address, checkpoint = client.scheduler.address, corpus.place / "kept"
-    began = []
-
-    def note_begin() -> None:
-        Killer(client).wait()
-        began.append(time.perf_counter())
-
-    corpus.fit("--cluster", address, meanwhile=note_begin)
-    busy = time.perf_counter() - began[0]
+def killed_workers(corpus: Corpus, kills: int, seconds: float) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each kill, on a new cluster; every second fit keeps results in a folder."""
+    checkpoint = corpus.place / "kept"
     for k in range(kills):
         shutil.rmtree(checkpoint, ignore_errors=True)
-        killer = Killer(client, random.uniform(0.0, 0.8 * busy))
         keep = ("--checkpoint", checkpoint) if k % 2 else ()
-        found = corpus.fit("--cluster", address, *keep, meanwhile=killer.kill)
+        with cluster_of(2) as client:
+            killer = Killer(client, random.uniform(0.0, seconds))
+            address = client.scheduler.address
+            found = corpus.fit("--cluster", address, *keep, meanwhile=killer.kill)
         kept = "folder" if keep else "no"
         when = f"{killer.after:.1f} s, {killer.stage}"
         yield "worker", kept, when, f"{found.seconds:.1f} s", found.bits
-        client.wait_for_workers(2, timeout=60)
 
 
-def killed_drivers(corpus: Corpus, client: Client) -> Iterator[tuple[str, ...]]:
+def killed_drivers(corpus: Corpus) -> Iterator[tuple[str, ...]]:
     """Kill drivers while workers count, vectorise and fit; start them again."""
     checkpoint = corpus.place / "kept"
     moments = {
@@ -272,14 +264,15 @@ def killed_drivers(corpus: Corpus, client: Client) -> Iterator[tuple[str, ...]]:
     }
     for stage, (pattern, least) in moments.items():
         shutil.rmtree(checkpoint, ignore_errors=True)
-        options = ("--cluster", client.scheduler.address, "--checkpoint", checkpoint)
-        driver = corpus.start(*options)
-        while len([*checkpoint.glob(pattern)]) < least and driver.poll() is None:
-            time.sleep(0.01)
-        driver.kill()
-        driver.communicate()
-        before = {path: path.stat().st_mtime_ns for path in checkpoint.glob("parts/*.npz")}
-        found = corpus.fit(*options)
+        with cluster_of(2) as client:
+            options = ("--cluster", client.scheduler.address, "--checkpoint", checkpoint)
+            driver = corpus.start(*options)
+            while len([*checkpoint.glob(pattern)]) < least and driver.poll() is None:
+                time.sleep(0.01)
+            driver.kill()
+            driver.communicate()
+            before = {path: path.stat().st_mtime_ns for path in checkpoint.glob("parts/*.npz")}
+            found = corpus.fit(*options)
         again = sum(path.stat().st_mtime_ns != noted for path, noted in before.items())
         when = f"{stage}, {len(before)} of {2 * PARTS} results kept, {again} of them made again"
         yield "driver", "folder", when, f"{found.seconds:.1f} s", found.bits
@@ -289,16 +282,23 @@ def measure(name: str, corpus: Corpus, kills: int) -> bool:
     """Print the tables of a corpus; return whether all bits are the same."""
     size = sum(path.stat().st_size for path in (corpus.place / "parts").iterdir())
     print(f"\n{name}: {len(corpus.texts):,} texts, {size / 1e6:.1f} MB of Parquet\n")
-    bits, rows = costs(corpus)
+    here = corpus.fit()
     head = ("where", "time", "memory of the driver", "of a worker", "bytes to the driver", "bits")
-    harness.print_table(head, rows)
+    rows = printed(head, costs(corpus, here))
     if kills:
-        with cluster_of(2) as client:
-            more = [*killed_workers(corpus, client, kills), *killed_drivers(corpus, client)]
-        print()
-        harness.print_table(("killed", "checkpoint", "when", "time", "bits"), more)
-        rows += more
-    return all(row[-1] == bits for row in rows)
+        lost = chain(killed_workers(corpus, kills, 0.8 * here.seconds), killed_drivers(corpus))
+        rows += printed(("killed", "checkpoint", "when", "time", "bits"), lost)
+    return all(row[-1] == here.bits for row in rows)
+
+
+def printed(head: Sequence[str], rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Print the rows of a table as they come; return them."""
+    found = []
+    for cells in chain((head, ["---"] * len(head)), rows):
+        print(f"| {' | '.join(cells)} |", flush=True)
+        found.append(tuple(cells))
+    print()
+    return found[2:]
 
 
 def main() -> int:
