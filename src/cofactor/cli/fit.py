@@ -94,11 +94,11 @@ def fit(
     X or in --layer; --label is then a column of its obs. It is read in chunks, not loaded. Without
     -k, each class has a topic, and there are at least ten.
 
-    TABLE may name several files: 'data/*.parquet', or addresses such as 's3://bucket/*.csv', which
-    need fsspec and its package for that storage. Every file is then a part of the table. With
-    --cluster, the workers read, clean and count their own parts, so they must see the files at the
-    same paths; without, this process does. Both give the same model, bit for bit. Grammatical words
-    are not kept, and --encoder and --classes are refused.
+    TABLE may name several files: 'data/part*.parquet', or addresses such as
+    's3://bucket/part*.csv', which need fsspec and its package for that storage. Every file is then
+    a part of the table. With --cluster, the workers read, clean and count their own parts, so they
+    must see the files at the same paths; without, this process does. Both give the same model, bit
+    for bit. Grammatical words are not kept, and --encoder and --classes are refused.
 
     Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished

@@ -108,9 +108,10 @@ def predict(
     manifest beside the output says how it was made. With --json and without --output, rows are
     printed as JSON lines.
 
-    TABLE may name several files, such as 'new/*.parquet'. FILE is then a folder, which gets a file
-    for each of them as soon as it is done. A command that was stopped continues if it is repeated.
-    With --cluster, the workers read and write the files, so they must see them at the same paths.
+    TABLE may name several files, such as 'new/part*.parquet'. FILE is then a folder, which gets a
+    file for each of them as soon as it is done. A command that was stopped continues if it is
+    repeated. With --cluster, the workers read and write the files, so they must see them at the
+    same paths.
 
     With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may then
     be an .h5ad file: a copy of TABLE with the predictions in obs and the topics in obsm.

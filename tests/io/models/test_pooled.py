@@ -66,7 +66,7 @@ def saved(model, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="cannot be saved"):
         cofactor.save(model, tmp_path / "model")
     with monkeypatch.context() as patch:
-        for name in ("_assemble", "read_manifest", "_expected"):
+        for name in ("_assemble", "read_manifest", "_expected", "_description"):
             patch.setattr(save_load, name, lambda *given: None)
         cofactor.save(model, tmp_path / "model")
     return tmp_path / "model"
