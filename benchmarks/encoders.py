@@ -169,7 +169,7 @@ def shown(row: dict[str, Any]) -> list[str]:
 
 def summary(table: Sequence[dict[str, Any]], budget: str) -> tuple[list[str], list[str]]:
     """Return the means of the English sets, and the mean and least gains on words alone."""
-    rows = [r for r in table if r["labels per class"] == budget and "sib200" not in r["set"]]
+    rows = [row for row in table if row["labels per class"] == budget]
     used = [key for key in (*WAYS, *RIVALS) if all(key in row for row in rows)]
     means = {key: float(np.mean([row[key] for row in rows])) for key in (*used, "used")}
     gains = {key: [row[key] - row["words"] for row in rows] for key in used if key in WAYS[1:]}
@@ -198,7 +198,8 @@ def main() -> None:
         for budget in budgets:
             table.append(line(name, texts, budget, options.draws))
             print("…", *shown(table[-1]), flush=True)
-    ends = [summary(table, one) for one in options.budgets.split(",")]
+    english = [row for row in table if "sib200" not in row["set"]]
+    ends = [summary(english, one) for one in options.budgets.split(",")] if english else []
     harness.print_table(HEAD, [*map(shown, table), *(means for means, _ in ends)])
     print("\nGain on words alone in points, English sets: mean (least)\n")
     harness.print_table(("labels per class", *WAYS[1:]), [gains for _, gains in ends])
