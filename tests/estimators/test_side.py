@@ -132,7 +132,7 @@ def test_vectors_are_refused_where_nothing_uses_them(data, model):
         SSNMFClassifier(3).fit(X, np.eye(K, dtype=int)[truth], side=side)
     with pytest.raises(ValueError, match="y holds numbers"):
         SSNMFRegressor(3).fit(X, truth + 0.5, side=side)
-    with pytest.raises(ValueError, match="cannot go on from a model that was fitted with side"):
+    with pytest.raises(ValueError, match="cannot go on from a model that was fitted with vectors"):
         model.partial_fit(X, y)
     blocks = RowBlocks.split(X, rows=30)
     with pytest.raises(ValueError, match="side cannot be used with RowBlocks"):

@@ -83,6 +83,7 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> FittedTopics:
         seed=batch.seed,
         fingerprint=digest,
         settled=settled,
+        further=model.fitted.further if hasattr(model, "estimator_") else None,
         target_names=predictions.target_names(estimator, batch.y) if names is None else names,
         seeding=batch.seeding,
         batch=batch.X,
@@ -92,7 +93,7 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> FittedTopics:
 def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> DocumentBatch:
     """Read the first batch, which determines the words, the task and the start."""
     y, seed = read_targets(y, classes), draw_seed(model.random_state)
-    vectorizer, X = vectorise(model, texts, y)
+    vectorizer, X = vectorise(model, texts, y, stream=True)
     plan = plan_fit(model, vectorizer, X, y, seed=seed, names_label=False)
     mass = document_mass(X, as_divergence("data_loss", model.data_loss))
     seeding = Seeding(plan.seeds, plan.topics, mass)
