@@ -657,7 +657,7 @@ def test_scores_of_further_features_add_up(kind, vectors):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("per_class", [2, 4])
+@pytest.mark.parametrize("per_class", [4, 8])
 def test_further_features_of_permuted_and_repeated_samples(kind, per_class):
     data = Data(kind, per_class=per_class)
     side, counts = Side(data.vectors(), data.further()), np.arange(len(data.y)) % 3

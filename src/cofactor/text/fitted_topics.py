@@ -25,7 +25,7 @@ from cofactor._fields import (
 from cofactor._types import FloatArray, IntArray
 from cofactor.estimators.base import Factorization
 from cofactor.text.describe.topic_words import MAX_RANKED_WORDS
-from cofactor.text.documents import Corpus, FittedDocuments
+from cofactor.text.documents import Corpus, DocumentRows, FittedDocuments
 from cofactor.text.editing.settled import Settled
 from cofactor.text.encoders import EncoderRecord
 from cofactor.text.further_words import FurtherWords
@@ -117,7 +117,7 @@ class FittedTopics(FittedState):
         How a refit or an update changed the topics.
     seeding : Seeding or None
         Seeds of a stream.
-    batch : sparse matrix or None
+    batch : DocumentRows or None
         The last batch of a stream.
     documents : FittedDocuments or None
         The matrix of the fit, for a later refit.
@@ -157,7 +157,7 @@ class FittedTopics(FittedState):
     class_starts: Table[ClassStart] | None = unsaved()
     drift: Table[TopicDrift] | None = unsaved()
     seeding: Seeding | None = unsaved()
-    batch: Any = unsaved()
+    batch: DocumentRows | None = unsaved()
     documents: FittedDocuments | None = unsaved()
     forgotten: Corpus | None = instance(Corpus, name="forgotten_", default=None)
 

@@ -137,22 +137,22 @@ def _wants_further(
     model: Any, vectorizer: Any, X: Any, y: Any, task: str, earlier: FurtherWords | None
 ) -> bool:
     """Return whether further words of documents help to predict what the model predicts."""
-    if model.characters == "no" or task == "topics":
+    if model.further_words == "no" or task == "topics":
         return False
     fault = _one_class_fault(model, y, task)
-    if not isinstance(vectorizer, WordVectorizer):
-        fault = "the vectorizer is not a WordVectorizer"
+    if not isinstance(vectorizer, WordVectorizer) or vectorizer.tokens == "characters":
+        fault = "the vectorizer does not split documents into words"
     if fault is not None:
-        if model.characters == "auto":
+        if model.further_words == "auto":
             return False
         raise ParameterError(
             (
-                Parameter("characters", "yes"),
+                Parameter("further_words", "yes"),
                 f" helps the pooled head to predict one class per document, but {fault}",
             ),
             "leave it out",
         )
-    return earlier is not None or model.characters == "yes" or are_short(X)
+    return earlier is not None or model.further_words == "yes" or are_short(X)
 
 
 def _one_class_fault(model: Any, y: Any, task: str) -> str | None:
@@ -212,7 +212,7 @@ def vectorise(
     linear models with and without these columns, before any estimator (`grammar_helps`). Unless the
     columns help to predict held-out labels, the texts are vectorised again without them.
     """
-    apart = not stream and model.characters != "no"
+    apart = not stream and model.further_words != "no"
     apart = apart and _one_class_fault(model, y, task_of(model, y)) is None
     vectorizer = _new_vectorizer(model, predicts=y is not None and not apart)
     X = sp.csr_array(vectorizer.fit_transform(texts))

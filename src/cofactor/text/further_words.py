@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
-from sklearn.preprocessing import normalize
 
 from cofactor._fields import array, strings
 from cofactor._types import BoolArray, FloatArray
+from cofactor.errors import Parameter, ParameterError
 from cofactor.text.vectorizer.word_vectorizer import (
     LIMITS_FROM,
     SHORT_TEXT,
@@ -108,8 +108,19 @@ class FurtherWords:
     def _weigh(self, counts: list[sp.csr_array]) -> sp.csr_array:
         """Return tf-idf of counts of words and of sequences, in rows of length one."""
         ends = np.split(self.idf, [counts[0].shape[1]])
-        return sp.csr_array(
-            normalize(sp.hstack([_tf_idf(*part) for part in zip(counts, ends, strict=True)], "csr"))
+        parts = [_tf_idf(*part) for part in zip(counts, ends, strict=True)]
+        return _of_length_one(sp.csr_array(sp.hstack(parts)))
+
+
+def refuse_further_words(model: Any, what: str) -> None:
+    """Refuse further words where not all documents are in memory at once."""
+    if model.further_words == "yes":
+        raise ParameterError(
+            (
+                Parameter("further_words", "yes"),
+                f" cannot be used with {what}, which keeps content words only",
+            ),
+            "fit all documents at once, or leave it out",
         )
 
 
@@ -203,4 +214,10 @@ def _tf_idf(counts: sp.csr_array, idf: FloatArray) -> sp.csr_array:
     rows = sp.csr_array(counts, copy=True)
     rows.sort_indices()  # so that sums over a row do not depend on the order of counting
     rows.data = (1.0 + np.log(rows.data)) * idf[rows.indices]
-    return sp.csr_array(normalize(rows, copy=False))
+    return _of_length_one(rows)
+
+
+def _of_length_one(rows: sp.csr_array) -> sp.csr_array:
+    squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    rows.data = rows.data / np.repeat(np.sqrt(squares), np.diff(rows.indptr))
+    return rows

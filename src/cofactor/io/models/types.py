@@ -56,7 +56,7 @@ CODINGS: dict[type, type] = {
 }
 """The estimators, and how each codes y."""
 MODEL_TYPES = (*CODINGS, TopicModel)
-OLDER_SETTINGS = {"log": "no", "characters": "no"}
+OLDER_SETTINGS = {"log": "no", "further_words": "no"}
 """Parameters of a TopicModel that older folders lack, with the values that reproduce them."""
 
 
