@@ -24,12 +24,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.linear.axes import principal_axes
-from cofactor.linear.familiar import (
-    FamiliarSamples,
-    familiar_samples,
-    left_out,
-    unlike_held_out,
-)
+from cofactor.linear.familiar import FamiliarSamples, familiar_samples, left_out, unlike_held_out
 from cofactor.linear.folds import Distinct, assign_folds, distinct_rows
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.parts import (
@@ -254,7 +249,9 @@ def fit_pool(
         familiar = familiar_samples(samples, labels) if keep_samples else None
         held_out = expected = unlike = None
         if (weighed := fit.weighed) is not None:
-            held_out = judged(weighed.scores, labels.shares[weighed.out], labels.weights[weighed.out])
+            held_out = judged(
+                weighed.scores, labels.shares[weighed.out], labels.weights[weighed.out]
+            )
             expected = _expected(held_out)
             if familiar is not None:
                 unlike = unlike_held_out(familiar, samples, labels, weighed.out, weighed.scores)
