@@ -282,7 +282,9 @@ FORMATS = {
 WRITTEN = sorted(name for name, one in FORMATS.items() if one.write is not None)
 
 
-def read_annotations(path: Path, text_column: str = "text") -> list[Annotation]:
+def read_annotations(
+    path: Path, text_column: str = "text", content: bytes | None = None
+) -> list[Annotation]:
     """Read labels of whole texts from a file of another program.
 
     Parameters
@@ -291,6 +293,8 @@ def read_annotations(path: Path, text_column: str = "text") -> list[Annotation]:
         A JSON list, or JSON lines.
     text_column : str
         The field that holds the text, if there is none called ``text``.
+    content : bytes, optional
+        What is in the file, if it was read before.
 
     Examples
     --------
@@ -302,7 +306,7 @@ def read_annotations(path: Path, text_column: str = "text") -> list[Annotation]:
     [Annotation(text='A goal!', labels=('sport',), who='', id=None)]
     """
     found: list[Annotation] = []
-    for place, record in _records(path):
+    for place, record in _records(path, read_content(path) if content is None else content):
         try:
             form = _format_of(record)
             for one in form.read(record, text_column):
@@ -360,12 +364,18 @@ def write_annotations(
     return to_json(records, indent=1).encode() + b"\n"
 
 
-def _records(path: Path) -> Iterator[tuple[str, Record]]:
-    """Yield the records of a file, each with its place."""
+def read_content(path: Path) -> bytes:
+    """Return what is in a file, which may be a pipe; it is read once."""
     try:
-        content = path.read_text(encoding="utf-8-sig")
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"{at(path)} cannot be read: {error.strerror or error}.") from error
+
+
+def _records(path: Path, data: bytes) -> Iterator[tuple[str, Record]]:
+    """Yield the records of a file, each with its place."""
+    try:
+        content = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{at(path)} is not in UTF-8; save it as UTF-8 first.") from error
     if content.lstrip().startswith("["):
