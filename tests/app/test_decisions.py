@@ -342,6 +342,17 @@ def test_nobody_adds_to_a_log_that_was_replaced(path):
     assert list(labels_of(replay(path))) == ["d0", "d1"]
 
 
+def test_a_log_that_lacks_nothing_is_not_written_again(path, monkeypatch):
+    """It would be shorter for a moment, in which other processes read it or this one is killed."""
+    log = DecisionLog(path)
+    written = [label(log, f"d{i}", "a") for i in range(4)]
+    for call in ("ftruncate", "replace"):
+        monkeypatch.setattr(os, call, lambda *given: pytest.fail("the log was written"))
+    for lines in ([], log.lines[:2], log.lines):
+        log.restore([*lines])
+        assert log.read() == written
+
+
 def test_many_undos_are_read_in_one_pass(path):
     lines = []
     for i in range(3000):

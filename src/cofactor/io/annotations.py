@@ -306,7 +306,7 @@ def read_annotations(
     [Annotation(text='A goal!', labels=('sport',), who='', id=None)]
     """
     found: list[Annotation] = []
-    for place, record in _records(path, read_content(path) if content is None else content):
+    for place, record in _records(path, content):
         try:
             form = _format_of(record)
             for one in form.read(record, text_column):
@@ -372,12 +372,18 @@ def read_content(path: Path) -> bytes:
         raise InputError(f"{at(path)} cannot be read: {error.strerror or error}.") from error
 
 
-def _records(path: Path, data: bytes) -> Iterator[tuple[str, Record]]:
-    """Yield the records of a file, each with its place."""
+def read_utf8(path: Path, content: bytes | None = None) -> str:
+    """Return the text of a file, or of its ``content`` if it was read before."""
+    data = read_content(path) if content is None else content
     try:
-        content = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{at(path)} is not in UTF-8; save it as UTF-8 first.") from error
+
+
+def _records(path: Path, data: bytes | None) -> Iterator[tuple[str, Record]]:
+    """Yield the records of a file, each with its place."""
+    content = read_utf8(path, data)
     if content.lstrip().startswith("["):
         for number, one in enumerate(_parsed(content, at(path)), 1):
             yield f"{at(path)}, record {number}", _object(one, f"{at(path)}, record {number}")
