@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from cofactor.io.annotations import read_utf8
 from cofactor.io.errors import InputError, at
 
 MAX_CHARACTERS = 100_000
@@ -20,7 +21,7 @@ _PARTS = re.compile(
     r"|\*\*(?P<strong>[^*]+)\*\*|\*(?P<em>[^*]+)\*|\b_(?P<em2>[^_]+)_\b"
 )
 _LINES = (
-    ("heading", re.compile(r"(#{1,6})\s+(.*?)\s*#*$")),
+    ("heading", re.compile(r"(#{1,6})\s+(.*)$")),
     ("bullet", re.compile(r"\s*([-*+])\s+(.*)$")),
     ("number", re.compile(r"\s*(\d{1,4})[.)]\s+(.*)$")),
     ("quote", re.compile(r"\s*(>)\s?(.*)$")),
@@ -29,12 +30,7 @@ _LINES = (
 
 def read_guidelines(path: Path) -> list[dict[str, Any]]:
     """Return the blocks of a file in Markdown."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{at(path)} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{at(path)} is not in UTF-8; save it as UTF-8 first.") from error
+    text = read_utf8(path)
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"{at(path)} has more than {MAX_CHARACTERS:,} characters; shorten it.")
     return markdown_blocks(text)
@@ -49,7 +45,7 @@ def markdown_blocks(text: str) -> list[dict[str, Any]]:
     [{'kind': 'heading', 'level': 1, 'lines': [[{'kind': 'text', 'text': 'Rules <b>'}]]}]
     """
     found: list[dict[str, Any]] = []
-    for place, piece in enumerate(re.split(r"^\s*```.*$", text, flags=re.MULTILINE)):
+    for place, piece in enumerate(re.split(r"^[^\S\n]*```.*$", text, flags=re.MULTILINE)):
         if place % 2:
             code = [{"kind": "text", "text": piece.strip("\n")}]
             found.append({"kind": "code", "level": 0, "lines": [code]})
@@ -76,7 +72,9 @@ def _line(line: str) -> tuple[str, int, str]:
     """Return the kind of a line, the level of a heading, and its content."""
     for kind, pattern in _LINES:
         if (match := pattern.match(line)) is not None:
-            return kind, len(match[1]) if kind == "heading" else 0, match[2]
+            if kind == "heading":
+                return kind, len(match[1]), match[2].rstrip("#").rstrip()
+            return kind, 0, match[2]
     return ("text" if line.strip() else "blank"), 0, line.strip()
 
 

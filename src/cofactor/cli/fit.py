@@ -42,8 +42,7 @@ from cofactor.io.tables.file_parts import names_parts
     "Refit on RUNS bootstrap samples and report how stable each topic is.",
     type=opt.COUNT,
 )
-@opt.add("layer")
-@opt.add("cluster")
+@opt.add(opt.CELLS, "cluster")
 @opt.option(
     "--checkpoint FOLDER",
     "Folder on storage that all workers share; the same command continues a fit that was stopped.",
@@ -68,7 +67,7 @@ def fit(
     encoder_cache: Path | None,
     further_words: str,
     stability: int | None,
-    layer: str | None,
+    counts: opt.CellOptions,
     cluster: str | None,
     checkpoint: Path | None,
     forget_documents: bool,
@@ -107,8 +106,8 @@ def fit(
     one is saved beside it.
     """
     models.check_place(output)
-    if tables.holds_cells(table, layer):
-        _fit_cells(table, asked, layer, topics, output, as_json, settings, supervision)
+    if tables.holds_cells(table):
+        _fit_cells(table, asked, counts, topics, output, as_json, settings, supervision)
         return
     if checkpoint is not None and cluster is None:
         raise BadInput("--checkpoint is for fits on a cluster; leave it out, or add --cluster.")
@@ -155,9 +154,11 @@ def _read(
         _refuse_options(table)
         return tables.open_blocks(table).for_task(model.task)
     if names_parts(table):
-        _refuse_meaning(table)
+        _refuse_meaning(f"one file, but {table} names parts of a table", "join the files")
         with announce("Reading the documents"):
             return read_parts(table, asked, task=model.task, cluster=cluster)
+    if cluster is not None:
+        _refuse_meaning("all texts in one process", "fit without --cluster")
     from cofactor.text.class_names import descriptions_of, task_of
 
     with refusals():
@@ -180,14 +181,11 @@ def _refuse_options(table: Path) -> None:
             )
 
 
-def _refuse_meaning(table: Path) -> None:
+def _refuse_meaning(needed: str, remedy: str) -> None:
     """Refuse options that need all texts in one place."""
     for name, option in given_options():
         if name in ("classes", "encoder", "encoder_cache", "further_words"):
-            raise BadInput(
-                f"{option} needs one file, but {table} names parts of a table; leave it out, or "
-                "join the files."
-            )
+            raise BadInput(f"{option} needs {needed}; leave it out, or {remedy}.")
 
 
 def _settle_topics(model: Any, documents: int) -> list[str]:
@@ -319,7 +317,7 @@ def _learned(facts: dict[str, Any]) -> str:
 def _fit_cells(
     table: Path,
     asked: opt.TableOptions,
-    layer: str | None,
+    counts: opt.CellOptions,
     topics: int,
     output: Path,
     as_json: bool,
@@ -336,7 +334,9 @@ def _fit_cells(
         model = sc.fit(
             table,
             labels=_cells.label_of(asked),
-            layer=layer,
+            layer=counts.layer,
+            genes=counts.chosen_genes,
+            batch_key=counts.batch,
             unlabelled=asked.unlabelled,
             n_topics=topics if is_given("topics") else None,
             random_state=settings.seed,

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ import click
 from cofactor.cli import _cells
 from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
-from cofactor.cli._command import BadInput, Command, delaying_signals
+from cofactor.cli._command import BadInput, Command, delaying_signals, message_of
 from cofactor.cli._parts import on_cluster
 from cofactor.cli._tables import CELL_ENDINGS, holds_cells, open_table
 from cofactor.cli._terminal import (
@@ -35,7 +35,13 @@ from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
 from cofactor.io.tables import InputError, Source, open_source
 from cofactor.io.tables.decoding import batches
-from cofactor.io.tables.file_parts import find_parts, names_parts, opened_part, part_facts
+from cofactor.io.tables.file_parts import (
+    as_address,
+    find_parts,
+    names_parts,
+    opened_part,
+    part_facts,
+)
 from cofactor.io.tables.labels import as_text, one_cell, text_column
 from cofactor.io.tables.writers import KEEPS_LISTS, free_name, make_writer, output_kind
 
@@ -114,11 +120,12 @@ def predict(
     same paths.
 
     With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may then
-    be an .h5ad file: a copy of TABLE with the predictions in obs and the topics in obsm.
+    be another .h5ad file or .zarr folder: a copy of TABLE with the predictions in obs and the
+    topics in obsm.
     """
     several = names_parts(table)
     _check_output(output, table, force, several, cluster)
-    if holds_cells(table, layer):
+    if holds_cells(table):
         _predict_cells(model, table, output, layer, as_json, columns)
         return
     opened = models.open_model(model, encoder_cache)
@@ -247,6 +254,20 @@ class _PartsJob:
         same = noted.get("part") == part_facts(name) and noted.get("settings") == self.settings
         return noted if same and (self.output / self.place(name)).is_file() else None
 
+    def check_outputs(self, names: Sequence[str]) -> None:
+        """Refuse to write over a part: also with --force, and if it has another name there."""
+        local = [name for name in names if as_address(name) is None]
+        parts = {(found.st_dev, found.st_ino) for found in map(os.stat, local)}
+        for name in names:
+            with suppress(OSError):  # there is no such file yet
+                output = self.output / self.place(name)
+                found = output.stat()
+                if (found.st_dev, found.st_ino) in parts:
+                    raise BadInput(
+                        f"--output {at(self.output)} would replace {at(output)}, a file of the "
+                        "table; name another folder."
+                    )
+
     def check_folder(self) -> None:
         """Refuse a folder with predictions of another model, or with other options."""
         for manifest in (self.output / MANIFESTS).rglob("*.json"):
@@ -284,6 +305,7 @@ def _predict_parts(
     small = replace(job.opened, model=job.opened.model.forget_documents())
     root = os.path.commonpath([os.path.dirname(name) for name in names])
     task = _PartsJob(replace(job, opened=small), root, output.absolute())
+    task.check_outputs(names)
     if not force:
         task.check_folder()
     found = {name: None if force else task.done(name) for name in names}
@@ -591,7 +613,7 @@ def _predict_cells(
         "abstained": int((codes < 0).sum()) - empty if model.classes else 0,
         "missing_genes": int((~known).sum()),
     }
-    _tell_cells(model, facts, model.doubt(known))
+    _tell_cells(model, facts, known)
     if as_json and output:
         emit(facts)
 
@@ -610,9 +632,10 @@ def _is_copy(table: Path, output: Path | None, columns: dict[str, Any]) -> bool:
     """Return whether the output is a copy of the file with results, not a table."""
     if output is None or not output.name.lower().endswith(CELL_ENDINGS):
         return False
-    if {output.suffix.lower(), table.suffix.lower()} != {".h5ad"}:
+    if output.suffix.lower() != (own := table.suffix.lower()):
         raise BadInput(
-            f"--output {output}: only a copy of an .h5ad file can be written; name a .csv file."
+            f"--output {output} is a copy of {table}, so it must have the same ending; name "
+            f"{output.with_suffix(own)}, or a .csv file."
         )
     if columns["all_classes"]:
         raise BadInput(
@@ -647,11 +670,11 @@ def _write_cells(
     return added
 
 
-def _tell_cells(model: Any, facts: dict[str, Any], doubt: str) -> None:
+def _tell_cells(model: Any, facts: dict[str, Any], known: Any) -> None:
     where = f" to {facts['output']}" if facts["output"] else ""
     note(f"Wrote {facts['cells']:,} cells{where}.")
-    if doubt:
-        note(f"Note: {doubt}")
+    if doubt := model.doubt(known):
+        note(f"Note: {message_of(doubt)}")
     elif facts["missing_genes"]:
         note(
             f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "
