@@ -38,7 +38,7 @@ from cofactor.text.describe.topic_words import Words, even_rows
 from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
 from cofactor.text.encoders import EncoderRecord, encode_texts, speaks, vectors_fit
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.further_words import FurtherWords, are_short
+from cofactor.text.further_words import FurtherWords, are_short, refuse_further_words
 from cofactor.text.grammar import TrialLabels, grammar_helps, trial_labels
 from cofactor.text.seeds import (
     Mass,
@@ -81,10 +81,13 @@ def fit_documents(
     texts = read_documents(documents)
     y = listed(y)
     digest, y = fingerprint(texts, y), read_targets(y)
-    vectorizer, X = vectorise(model, texts, y)
+    elsewhere = fit is not fit_here
+    if elsewhere:
+        refuse_further_words(model, "fit_with")
+    vectorizer, X = vectorise(model, texts, y, alone=elsewhere)
     words, seed = Words.of(vectorizer), draw_seed(model.random_state)
     task = task_of(model, y)
-    side, further = fit_side(model, vectorizer, texts, X, y, task)
+    side, further = fit_side(model, vectorizer, texts, X, y, task, alone=elsewhere)
     rows = DocumentRows(X, side)
     vectorised = time.perf_counter()
     estimator, plan = fit_estimator(
@@ -114,17 +117,20 @@ def fit_side(
     y: Any,
     task: str,
     known: FittedDocuments | None = None,
+    *,
+    alone: bool = False,
 ) -> tuple[Side | None, FurtherWords | None]:
     """Return what a fit knows of documents beside their words, and their further words.
 
     ``known`` are the same documents in an earlier fit. Further words of an earlier fit stay.
+    ``alone``: there are no further words.
     """
     earlier = model.fitted.further if hasattr(model, "_fitted") else None
     if known is not None and known.asked and task == "classes":
         return known.side, earlier
     vectors = fit_vectors(model, vectorizer, texts, X, y, task)
     further, rows = None, None
-    if _wants_further(model, vectorizer, X, y, task, earlier):
+    if not alone and _wants_further(model, vectorizer, X, y, task, earlier):
         further, rows = (
             FurtherWords.fitted(texts, vectorizer)
             if earlier is None
@@ -202,17 +208,17 @@ def record_side(model: Any, estimator: Any, further: FurtherWords | None) -> dic
 
 
 def vectorise(
-    model: Any, texts: list[str], y: Any, *, stream: bool = False
+    model: Any, texts: list[str], y: Any, *, alone: bool = False
 ) -> tuple[Any, sp.csr_array]:
     """Fit the model's vectorizer to texts; return it and the matrix.
 
-    Further words of short texts have their own view (`fit_side`). Where there is none, in a
-    ``stream`` and for several labels per document, this may vectorise twice. If the texts are short
-    and there are labels, the first matrix has grammatical words as columns. A trial then fits
-    linear models with and without these columns, before any estimator (`grammar_helps`). Unless the
-    columns help to predict held-out labels, the texts are vectorised again without them.
+    Further words of short texts have their own view (`fit_side`). Where words are ``alone``, in
+    streams and on a cluster, and for several labels per document, this may vectorise twice. If the
+    texts are short and there are labels, the first matrix has grammatical words as columns. A trial
+    then fits linear models with and without these columns, before any estimator (`grammar_helps`).
+    Unless the columns help to predict held-out labels, the texts are vectorised again without them.
     """
-    apart = not stream and model.further_words != "no"
+    apart = not alone and model.further_words != "no"
     apart = apart and _one_class_fault(model, y, task_of(model, y)) is None
     vectorizer = _new_vectorizer(model, predicts=y is not None and not apart)
     X = sp.csr_array(vectorizer.fit_transform(texts))

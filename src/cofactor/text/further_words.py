@@ -14,6 +14,7 @@ grammatical, and half of that of its pairs.
 
 from __future__ import annotations
 
+from array import array as array_of
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,14 +26,13 @@ from scipy import sparse as sp
 from cofactor._fields import array, strings
 from cofactor._types import BoolArray, FloatArray
 from cofactor.errors import Parameter, ParameterError
+from cofactor.text.vectorizer.counts import Frequencies, alphabetical, numbered
 from cofactor.text.vectorizer.word_vectorizer import (
     LIMITS_FROM,
     SHORT_TEXT,
     SINGLES_DROPPED_FROM,
-    Frequencies,
     WordVectorizer,
     choose_words,
-    tally,
 )
 
 CHARACTERS = "…"
@@ -183,13 +183,17 @@ def _tally(
     lists: Iterable[list[str]], known: list[str], closed: bool
 ) -> tuple[list[str], sp.csr_array]:
     """Count names in lists; if the known names are all that count, leave out others."""
-    names, counts = tally(lists, _same, known)  # type: ignore[arg-type]
-    counts = sp.csr_array(counts, dtype=np.float64)
-    return (known, counts[:, : len(known)]) if closed else (names, counts)
-
-
-def _same(found: Any) -> Any:
-    return found
+    places = numbered(known)
+    found, ends = array_of("q"), [0]
+    for names in lists:
+        found.extend(map(places.__getitem__, names))
+        ends.append(len(found))
+    counts = sp.csr_array(
+        (np.ones(len(found)), np.array(found, dtype=np.int64), ends),
+        shape=(len(ends) - 1, len(places)),
+    )
+    counts.sum_duplicates()
+    return (known, counts[:, : len(known)]) if closed else (list(places), counts)
 
 
 class _Chosen(NamedTuple):
@@ -202,7 +206,7 @@ class _Chosen(NamedTuple):
 
 def _chosen(names: list[str], counts: sp.csr_array, most: int) -> _Chosen:
     """Return the names to keep."""
-    order = np.argsort(np.array(names, dtype=object)) if names else np.zeros(0, dtype=int)
+    order = alphabetical(names)
     found = Frequencies.of(names, sp.csc_array(counts), order)
     least = 2 if found.documents < SINGLES_DROPPED_FROM else 3
     kept = choose_words(found, min_df=least, max_df=1.0, most=most, least=0)

@@ -100,7 +100,7 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> FittedTopics:
 def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> DocumentBatch:
     """Read the first batch, which determines the words, the task and the start."""
     y, seed = read_targets(y, classes), draw_seed(model.random_state)
-    vectorizer, X = vectorise(model, texts, y, stream=True)
+    vectorizer, X = vectorise(model, texts, y, alone=True)
     plan = plan_fit(model, vectorizer, X, y, seed=seed, names_label=False)
     mass = document_mass(X, as_divergence("data_loss", model.data_loss))
     seeding = Seeding(plan.seeds, plan.topics, mass)
