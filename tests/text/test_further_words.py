@@ -1,18 +1,19 @@
 """Further words of short texts: a second view that predicts classes, beside that of the topics."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
-from tests.text.test_grammar import THINGS, questions
 
 from cofactor import TopicModel, load_model
 from cofactor.linear.views import Side
 from cofactor.text import WordVectorizer
 from cofactor.text.further_words import CHARACTERS, FurtherWords, are_short, sequences
+from short_questions import THINGS, questions
 
 TEXTS = ["Who won the 1998 cup?", "How many cups were won, and how many lost?", "It's the CUP", ""]
 
@@ -277,3 +278,23 @@ def test_yes_is_refused_where_nothing_uses_it(case):
 def test_yes_is_refused_in_streams():
     with pytest.raises(ValueError, match="further_words='yes' cannot be used with partial_fit"):
         TopicModel(3, further_words="yes").partial_fit(*questions(60))
+
+
+def test_a_cluster_has_none():
+    texts, y = questions(150)
+
+    def fit_with(estimator, X, y, **weights):
+        assert not weights
+        return estimator.fit(X, y)
+
+    fitted = TopicModel(3, random_state=0).fit(texts, y, fit_with=fit_with)
+    assert fitted.fitted.further is None
+    assert "who" in fitted.vectorizer_.grammatical_
+    with pytest.raises(ValueError, match="further_words='yes' cannot be used with fit_with"):
+        TopicModel(3, further_words="yes").fit(texts, y, fit_with=fit_with)
+
+
+def test_words_and_heads_that_disagree_are_not_saved(model, tmp_path):
+    for broken in (None, FurtherWords(["a"], np.ones(1))):
+        with pytest.raises(ValueError, match="further_words_ do not fit the head"):
+            TopicModel(3).set_fitted(replace(model.fitted, further=broken)).save(tmp_path / "m")

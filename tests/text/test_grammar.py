@@ -11,16 +11,7 @@ from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.vectorizer.languages import ENGLISH
-
-THINGS = ["river", "mountain", "lake", "planet", "engine", "bridge", "castle", "forest", "harbor"]
-ASKED = {"place": "where is the", "number": "how many are in the", "person": "who was on the"}
-
-
-def questions(n, seed=0, asked=ASKED):
-    """Questions of which only the grammatical words tell the class."""
-    random, names = np.random.default_rng(seed), list(asked)
-    y = [names[i % len(names)] for i in range(n)]
-    return [f"{asked[name]} {' '.join(random.choice(THINGS, 3))}" for name in y], y
+from short_questions import ASKED, THINGS, questions
 
 
 @pytest.fixture(scope="module")
