@@ -504,7 +504,9 @@ def _facts(
 def _tell(facts: dict[str, Any], plain: list[str], output: Path | None) -> None:
     """Say what was written; ``plain`` are the names that the new columns would like to have."""
     where = f" to {output}" if output else ""
-    note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
+    encoding = facts["input"]["encoding"]
+    read = f"; read as {encoding}" if encoding else ""  # Parquet and Excel have none
+    note(f"Wrote {facts['rows']:,} rows{where}{read}.")
     if facts["blank"]:
         note(
             f"{_rows(facts, 'blank')} no word that the model knows, so nothing is predicted there."
