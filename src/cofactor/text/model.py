@@ -343,7 +343,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         weights = {"sample_weight": sample_weight, "target_weights": target_weights}
         self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
         if self.log == "auto" and predictions.predicted_kind(self.estimator_) == "numbers":
-            tell_of_logarithms(self.estimator_.coding)
+            tell_of_logarithms(self.estimator_.coding, self.target_names_)
         return self
 
     @checks_parameters

@@ -129,7 +129,9 @@ def expectation(model: Any) -> str:
     expected = model.expected_score_
     if expected is None:
         return ""
-    return f"Expected on new texts like these: {expected}.{_beside_chance(model, expected)}"
+    names = [printable(str(name)) for name in model.target_names_]
+    said = expected.said(names)
+    return f"Expected on new texts like these: {said}.{_beside_chance(model, expected)}"
 
 
 def _beside_chance(model: Any, expected: Any) -> str:
