@@ -32,7 +32,7 @@ help: ## show this list
 demo: .venv/installed ## fit a partly labelled corpus, print its topics, write demo/report.html
 	@$(BIN)/cofactor demo --report demo/report.html
 
-docs: native ## build the documentation into docs/_build/html (DOCS_ARGS="-D plot_gallery=0" runs no example)
+docs: native .venv/installed-gallery ## build the documentation into docs/_build/html (DOCS_ARGS="-D plot_gallery=0" runs no example)
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto $(DOCS_ARGS) docs docs/_build/html
 	@echo "Open docs/_build/html/index.html."
 
@@ -48,11 +48,12 @@ conformance: native ## run scikit-learn's checks on every estimator, loss and so
 mutations: native ## put known defects into the sources; the tests must notice each
 	$(BIN)/python tests/mutations.py $(MUTATION_ARGS)
 
-fuzz: native ## read damaged row blocks, checkpoints, models and encoders (FUZZ_COUNT, FUZZ_SEED)
+fuzz: native ## use damaged row blocks, checkpoints, models, encoders and requests (FUZZ_COUNT, FUZZ_SEED)
 	$(BIN)/python tests/fuzz.py rowblocks --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 	$(BIN)/python tests/fuzz.py checkpoints --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 	$(BIN)/python tests/fuzz.py models --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 	$(BIN)/python tests/fuzz.py encoders --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
+	$(BIN)/python tests/fuzz.py requests --count $(FUZZ_COUNT) --seed $(FUZZ_SEED)
 
 lowest: .venv-lowest/installed ## run quick and end-to-end tests with the lowest versions declared
 	$(QUICKLY) $(LOWEST)/python -m pytest $(PYTEST_ARGS) $(QUICK)
@@ -117,8 +118,8 @@ clean: ## remove the virtual environments, caches and built files
 	  $(BIN)/python -m pip install --quiet $(INCREMENTAL) --editable '.[$(EXTRAS)]' --group dev
 	@touch .venv/installed $@
 
-.venv/installed-wheels: .venv/installed-dev
-	@$(BIN)/python -m pip install --quiet --group wheels
+.venv/installed-wheels .venv/installed-gallery: .venv/installed-dev
+	@$(BIN)/python -m pip install --quiet --group $(patsubst .venv/installed-%,%,$@)
 	@touch $@
 
 INCREMENTAL = --no-build-isolation --config-settings build-dir=build/native

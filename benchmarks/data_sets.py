@@ -1,7 +1,8 @@
 """The data of the benchmarks: the paper's 20 Newsgroups, other real sets, synthetic sets.
 
 Research data that scikit-learn does not have are read from a folder of gzipped JSON lines (keys
-``text``, ``label`` and optionally ``split``) and ``.npz`` files.
+``text``, ``label`` and optionally ``split``) and ``.npz`` files; ``benchmarks/sources.py`` says
+where they come from.
 """
 
 from __future__ import annotations
@@ -212,9 +213,14 @@ def read_lines(folders: Folders, name: str) -> dict[str, list[Any]]:
 
 def _file(folders: Folders, name: str) -> Path:
     if folders.shared is None:
-        raise MissingSet(f"{name} is needed; name its folder with --data or COFACTOR_SHARED_DATA")
+        raise MissingSet(
+            f"name the folder of {name} with --data or COFACTOR_SHARED_DATA "
+            "(docs/benchmarks/data.md says where to get it)"
+        )
     if not (folders.shared / name).exists():
-        raise MissingSet(f"{name} is not in {folders.shared}")
+        raise MissingSet(
+            f"{name} is not in {folders.shared} (docs/benchmarks/data.md says where to get it)"
+        )
     return folders.shared / name
 
 
@@ -289,7 +295,10 @@ def newsgroups20(folders: Folders, seed: int) -> Rows:
             for name in ("train", "test")
         ]
     except OSError:
-        raise MissingSet("20 Newsgroups is not in scikit-learn's data folder") from None
+        raise MissingSet(
+            "20 Newsgroups is not in scikit-learn's data folder; "
+            "`python -m benchmarks.sources --fetch` downloads it"
+        ) from None
     split = np.repeat(["train", "test"], [len(part.target) for part in parts])
     texts = [text for part in parts for text in part.data]
     return of_texts(texts, np.concatenate([part.target for part in parts]), *as_given(split))

@@ -195,7 +195,8 @@ def headline(lines: Sequence[Line]) -> list[list[str]]:
 
     rivals = [row(name, of(columns)) for name, columns in HEADLINE.items()]
     found = [row("cofactor", lambda line: line.ours), *rivals]
-    best = [max(column, key=float) for column in list(zip(*found, strict=True))[1:]]
+    columns = list(zip(*found, strict=True))[1:]
+    best = [max((v for v in column if v != "–"), key=float, default="") for column in columns]
     return [
         [name, *(f"**{v}**" if v == top else v for v, top in zip(values, best, strict=True))]
         for name, *values in found

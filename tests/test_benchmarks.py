@@ -69,7 +69,7 @@ def test_a_set_that_is_not_found_is_skipped(capsys):
     options = ["--part", "classes", "--sets", "trec", "--budgets", "2", "--data", "nowhere"]
     assert predictions.main(options) == 0
     captured = capsys.readouterr()
-    assert "Skipped trec: trec.jsonl.gz is not in nowhere." in captured.err
+    assert "Skipped trec: trec.jsonl.gz is not in nowhere (docs/benchmarks/data.md" in captured.err
     assert captured.err.count("Skipped") == 1
 
 

@@ -31,7 +31,7 @@ def test_the_version_is_the_last_release_or_leads_to_the_next():
 
 def test_a_release_begins_with_what_changes_results_and_has_each_heading_once():
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    unreleased = re.split(r"^## ", changelog, flags=re.MULTILINE)[1]
+    releases = re.split(r"^## ", changelog, flags=re.MULTILINE)[1:]
     order = [
         "Changed results and defaults",
         "Upgrading from",
@@ -40,9 +40,10 @@ def test_a_release_begins_with_what_changes_results_and_has_each_heading_once():
         "Fixed",
         "Removed",
     ]
-    found = re.findall(r"^### (.+)$", unreleased, re.MULTILINE)
-    found = [re.sub(r" [\d.]+$", "", heading) for heading in found]
-    assert found == [heading for heading in order if heading in found]
+    for release in releases[:-1]:  # the first release has headings of its own
+        found = re.findall(r"^### (.+)$", release, re.MULTILINE)
+        found = [re.sub(r" [\d.]+$", "", heading) for heading in found]
+        assert found == [heading for heading in order if heading in found]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=str)

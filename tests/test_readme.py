@@ -137,13 +137,6 @@ def check_report(answered, folder):
         assert "pip install 'cofactor[report]'" in answered.stderr
 
 
-@pytest.mark.slow
-def test_the_commands_beyond_memory_run(tickets):
-    done = [run(tickets, words) for words in commands_of("docs/guide/beyond_memory.md")]
-    assert [one.exit_code for one in done] == [0, 0, 0], [one.stderr for one in done]
-    assert "hockey" in done[-1].stdout
-
-
 def test_missing_labels_can_be_filled_in(runs, tickets):
     done = run(tickets, ["predict", "model", "tickets.csv", "-o", "filled.csv"])
     assert done.exit_code == 0, done.stderr

@@ -302,6 +302,16 @@ def test_a_lost_log_is_noticed_and_restored(path, damage):
     assert path.stat().st_mode & 0o077 == 0
 
 
+def test_a_log_that_lacks_nothing_is_not_written_again(path, monkeypatch):
+    """It would be shorter for a moment, in which other processes read it or this one is killed."""
+    log = DecisionLog(path)
+    written = [label(log, f"d{i}", "a") for i in range(4)]
+    monkeypatch.setattr(os, "ftruncate", lambda *given: pytest.fail("the log became shorter"))
+    for lines in ([], log.lines[:2], log.lines):
+        log.restore([*lines])
+        assert log.read() == written
+
+
 def test_many_undos_are_read_in_one_pass(path):
     lines = []
     for i in range(3000):

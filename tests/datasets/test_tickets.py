@@ -48,7 +48,7 @@ def test_topics_are_the_themes():
     )
 
 
-def test_the_command_writes_both_tables_and_replaces_none(tmp_path):
+def test_the_command_writes_both_tables_and_replaces_no_other(tmp_path):
     done = cofactor("demo", "--table", tmp_path / "letters.csv")
     assert "cofactor fit" in done.stderr
     table = open_source(tmp_path / "letters.csv")
@@ -57,13 +57,18 @@ def test_the_command_writes_both_tables_and_replaces_none(tmp_path):
         dict(zip(table.columns, cells, strict=True)) for _, cells in table.rows
     ] == make_tickets()
     assert open_source(tmp_path / "new.csv").columns == ["id", "body", "created"]
+    cofactor("demo", "--table", tmp_path / "letters.csv")  # the same letters again
     (tmp_path / "letters.csv").unlink()
+    (tmp_path / "new.csv").write_text("id,body\n")
     refused = cofactor("demo", "--table", tmp_path / "letters.csv", code=2)
-    assert "new.csv exists" in refused.stderr
+    assert "new.csv is another table" in refused.stderr
+    assert (tmp_path / "new.csv").read_text() == "id,body\n"
     assert not (tmp_path / "letters.csv").exists()
 
 
-@pytest.mark.parametrize("name", ["letters.tsv", "letters.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["letters.tsv", "letters.jsonl", "letters.parquet", "letters.xlsx"]
+)
 def test_other_formats(tmp_path, name):
     write_tickets(tmp_path / name)
     assert sum(1 for _ in open_source(tmp_path / name).rows) == 240

@@ -1,4 +1,6 @@
-"""Every page of the documentation is run from top to bottom, in a separate folder with its tables.
+"""Every page of the documentation is run from top to bottom, in an empty folder.
+
+So a page starts from data that readers have: ``cofactor demo --table``, or what packages carry.
 
 Blocks of a page and what is done with them:
 
@@ -16,7 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from cofactor.cli.demo import write_tickets
 from commands import cofactor
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -56,8 +57,6 @@ def run_python(text, names, page, line):
 def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     whole, names = (DOCS / page).read_text(encoding="utf-8"), {"__name__": "__main__"}
-    if "demo --table" not in whole:  # else the page writes them itself
-        write_tickets(tmp_path / "tickets.csv")
     for block in BLOCK.finditer(whole):
         kind, text = block.groups()
         line = whole[: block.start()].count("\n") + 1

@@ -128,7 +128,7 @@ def test_vectors_are_refused_where_nothing_uses_them(data, model):
         fit(X, y).predict(X, side=side)
     with pytest.raises(ValueError, match="needs head='pooled'"):
         SSNMFClassifier(3, head="refit").fit(X, y, side=side)
-    with pytest.raises(ValueError, match="y holds several labels a sample"):
+    with pytest.raises(ValueError, match="y holds several labels per sample"):
         SSNMFClassifier(3).fit(X, np.eye(K, dtype=int)[truth], side=side)
     with pytest.raises(ValueError, match="y holds numbers"):
         SSNMFRegressor(3).fit(X, truth + 0.5, side=side)

@@ -149,6 +149,8 @@ class DecisionLog:
             present = _read_whole_lines(file, 0, os.fstat(file).st_size).split(b"\n")[:-1]
             pairs = zip(lines, present, strict=False)
             same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            if same == len(lines):
+                return  # other processes read without a lock and must not see a shorter file
             moved = [_moved(line, same, len(lines) - same) for line in present[same:]]
             os.ftruncate(file, sum(len(line) + 1 for line in lines[:same]))
             write_all(file, b"".join(line + b"\n" for line in [*lines[same:], *moved]))

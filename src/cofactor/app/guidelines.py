@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from cofactor.io.annotations import read_utf8
 from cofactor.io.errors import InputError, at
 
 MAX_CHARACTERS = 100_000
@@ -29,12 +30,7 @@ _LINES = (
 
 def read_guidelines(path: Path) -> list[dict[str, Any]]:
     """Return the blocks of a file in Markdown."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{at(path)} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{at(path)} is not in UTF-8; save it as UTF-8 first.") from error
+    text = read_utf8(path)
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"{at(path)} has more than {MAX_CHARACTERS:,} characters; shorten it.")
     return markdown_blocks(text)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cofactor.cli._command import BadInput, message_of, refusals
-from cofactor.cli._options import TableOptions
+from cofactor.cli._command import BadInput, given_options, message_of, refusals
+from cofactor.cli._options import CELL_OPTIONS, TableOptions
 from cofactor.cli._terminal import note, note_each
 from cofactor.io.errors import suggestion
 from cofactor.io.tables import Documents, InputError, Source, open_source, read_documents
@@ -491,11 +491,12 @@ def on_languages(names: list[str]) -> list[str]:
 CELL_ENDINGS = (".h5ad", ".zarr")
 
 
-def holds_cells(path: Path, layer: str | None = None) -> bool:
-    """Return whether a path is named like an AnnData file; refuse --layer for other tables."""
+def holds_cells(path: Path) -> bool:
+    """Return whether a path is named like an AnnData file; refuse options that only cells have."""
     found = path.name.lower().endswith(CELL_ENDINGS)
-    if layer is not None and not found:
-        raise BadInput(f"--layer {layer} needs an .h5ad file or a .zarr folder; leave it out.")
+    for name, option in given_options():
+        if name in CELL_OPTIONS and not found:
+            raise BadInput(f"{option} needs an .h5ad file or a .zarr folder; leave it out.")
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from dataclasses import asdict, dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,20 +103,28 @@ def demo(
 
 
 def write_tickets(path: Path, seed: int = 0) -> None:
-    """Write the table of letters, and new ones to a file beside it; replace no file."""
+    """Write the table of letters, and new ones to a file beside it; replace no other file."""
     from cofactor.datasets.tickets import make_tickets, new_tickets
 
     tables = {path: make_tickets(seed=seed), path.with_name("new.csv"): new_tickets()}
-    for file in tables:
-        if file.exists():
-            raise BadInput(f"{at(file)} exists; name a file in another folder.")
-    for file, rows in tables.items():
+    contents = {file: _encoded(rows, output_kind(file)) for file, rows in tables.items()}
+    for file, content in contents.items():
+        if file.exists() and file.read_bytes() != content:
+            raise BadInput(f"{at(file)} is another table; name a file in another folder.")
+    for file, content in contents.items():
         with replacing(file) as output:
-            writer = make_writer(output, output_kind(file), list(rows[0]))
-            for row in rows:
-                writer.write(list(row.values()))
+            output.write(content)
     note(f"{path} has {len(tables[path])} letters, new.csv beside it has 30 without a team.")
     note_next("fit", path, "--text", "body", "--label", "team", "-k", 6, "-o", "model")
+
+
+def _encoded(rows: list[dict[str, str]], kind: str) -> bytes:
+    """Return the bytes of a table."""
+    output = BytesIO()
+    with make_writer(output, kind, list(rows[0])) as writer:
+        for row in rows:
+            writer.write(list(row.values()))
+    return output.getvalue()
 
 
 def _show(result: Demonstration, console: Console) -> None:

@@ -42,8 +42,7 @@ from cofactor.io.tables.file_parts import names_parts
     "Refit on RUNS bootstrap samples and report how stable each topic is.",
     type=opt.COUNT,
 )
-@opt.add("layer")
-@opt.add("cluster")
+@opt.add(opt.CELLS, "cluster")
 @opt.option(
     "--checkpoint FOLDER",
     "Folder on storage that all workers share; the same command continues a fit that was stopped.",
@@ -67,7 +66,7 @@ def fit(
     encoder: str | None,
     encoder_cache: Path | None,
     stability: int | None,
-    layer: str | None,
+    counts: opt.CellOptions,
     cluster: str | None,
     checkpoint: Path | None,
     forget_documents: bool,
@@ -105,8 +104,8 @@ def fit(
     one is saved beside it.
     """
     models.check_place(output)
-    if tables.holds_cells(table, layer):
-        _fit_cells(table, asked, layer, topics, output, as_json, settings, supervision)
+    if tables.holds_cells(table):
+        _fit_cells(table, asked, counts, topics, output, as_json, settings, supervision)
         return
     if checkpoint is not None and cluster is None:
         raise BadInput("--checkpoint is for fits on a cluster; leave it out, or add --cluster.")
@@ -311,7 +310,7 @@ def _learned(facts: dict[str, Any]) -> str:
 def _fit_cells(
     table: Path,
     asked: opt.TableOptions,
-    layer: str | None,
+    counts: opt.CellOptions,
     topics: int,
     output: Path,
     as_json: bool,
@@ -328,7 +327,9 @@ def _fit_cells(
         model = sc.fit(
             table,
             labels=_cells.label_of(asked),
-            layer=layer,
+            layer=counts.layer,
+            genes=counts.chosen_genes,
+            batch_key=counts.batch,
             unlabelled=asked.unlabelled,
             n_topics=topics if is_given("topics") else None,
             random_state=settings.seed,

@@ -18,7 +18,7 @@ import click
 from cofactor.cli import _cells
 from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
-from cofactor.cli._command import BadInput, Command, delaying_signals
+from cofactor.cli._command import BadInput, Command, delaying_signals, message_of
 from cofactor.cli._parts import on_cluster
 from cofactor.cli._tables import CELL_ENDINGS, holds_cells, open_table
 from cofactor.cli._terminal import (
@@ -114,11 +114,12 @@ def predict(
     same paths.
 
     With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may then
-    be an .h5ad file: a copy of TABLE with the predictions in obs and the topics in obsm.
+    be another .h5ad file or .zarr folder: a copy of TABLE with the predictions in obs and the
+    topics in obsm.
     """
     several = names_parts(table)
     _check_output(output, table, force, several, cluster)
-    if holds_cells(table, layer):
+    if holds_cells(table):
         _predict_cells(model, table, output, layer, as_json, columns)
         return
     opened = models.open_model(model, encoder_cache)
@@ -611,7 +612,7 @@ def _predict_cells(
         "abstained": int((codes < 0).sum()) - empty if model.classes else 0,
         "missing_genes": int((~known).sum()),
     }
-    _tell_cells(model, facts, model.doubt(known))
+    _tell_cells(model, facts, known)
     if as_json and output:
         emit(facts)
 
@@ -630,9 +631,10 @@ def _is_copy(table: Path, output: Path | None, columns: dict[str, Any]) -> bool:
     """Return whether the output is a copy of the file with results, not a table."""
     if output is None or not output.name.lower().endswith(CELL_ENDINGS):
         return False
-    if {output.suffix.lower(), table.suffix.lower()} != {".h5ad"}:
+    if output.suffix.lower() != (own := table.suffix.lower()):
         raise BadInput(
-            f"--output {output}: only a copy of an .h5ad file can be written; name a .csv file."
+            f"--output {output} is a copy of {table}, so it must have the same ending; name "
+            f"{output.with_suffix(own)}, or a .csv file."
         )
     if columns["all_classes"]:
         raise BadInput(
@@ -667,11 +669,11 @@ def _write_cells(
     return added
 
 
-def _tell_cells(model: Any, facts: dict[str, Any], doubt: str) -> None:
+def _tell_cells(model: Any, facts: dict[str, Any], known: Any) -> None:
     where = f" to {facts['output']}" if facts["output"] else ""
     note(f"Wrote {facts['cells']:,} cells{where}.")
-    if doubt:
-        note(f"Note: {doubt}")
+    if doubt := model.doubt(known):
+        note(f"Note: {message_of(doubt)}")
     elif facts["missing_genes"]:
         note(
             f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "

@@ -41,7 +41,8 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     pinned and banned words are shown, too, and topics that consist of repeated passages.
 
     For a model of single cells, topics and classes are shown with the genes that are most specific
-    to them.
+    to them, and classes also with those that set them apart from the class most like them. Two
+    percentages say how many cells have a gene: those of the class, and of the class next to it.
     """
     if _cells.is_cell_model(model):
         _show_cell_topics(model, words, as_json)
@@ -140,8 +141,9 @@ def _show_cell_topics(path: Path, genes: int, as_json: bool) -> None:
     if classes:
         table = make_table("Class", "Genes", "Nearest class", "Genes against it")
         for row in classes:
-            own, pair = (" ".join(row[x]) or _cells.no_marker() for x in ("genes", "genes_against"))
+            own, pair = (_cells.shown_markers(row, x) for x in ("genes", "genes_against"))
             table.add_row(shown(row["class"], 24), own, shown(row["nearest"] or "", 24), pair)
         show("", table)
+        note("63/13%: 63 % of the cells of the class have the gene, 13 % of the class next to it.")
     if said := _cells.expected_of_cells(model):
         note(said)

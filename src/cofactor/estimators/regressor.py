@@ -23,7 +23,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     numbers.
 
     Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` is
-    shifted by its minimum, and predictions are shifted back; with other heads than "pooled" and
+    shifted by its minimum, and predictions are shifted back; with heads other than "pooled" and
     with RowBlocks only if it has negative values. Later batches of a stream may have lower values:
     topics see the minimum in their place, the pooled head sees them as they are.
 

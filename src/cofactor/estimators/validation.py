@@ -251,7 +251,7 @@ def check_side_use(head: str, kind: str) -> None:
     if head != "pooled":
         raise ValueError(f"side needs head='pooled', but head={head!r}; leave side out.")
     if kind != "classes":
-        what = "numbers" if kind == "numbers" else "several labels a sample"
+        what = "numbers" if kind == "numbers" else "several labels per sample"
         raise ValueError(
             f"side helps to predict one class a sample, but y holds {what}; leave it out."
         )

@@ -360,14 +360,19 @@ def write_annotations(
     return to_json(records, indent=1).encode() + b"\n"
 
 
-def _records(path: Path) -> Iterator[tuple[str, Record]]:
-    """Yield the records of a file, each with its place."""
+def read_utf8(path: Path) -> str:
+    """Return the text of a file."""
     try:
-        content = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{at(path)} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{at(path)} is not in UTF-8; save it as UTF-8 first.") from error
+
+
+def _records(path: Path) -> Iterator[tuple[str, Record]]:
+    """Yield the records of a file, each with its place."""
+    content = read_utf8(path)
     if content.lstrip().startswith("["):
         for number, one in enumerate(_parsed(content, at(path)), 1):
             yield f"{at(path)}, record {number}", _object(one, f"{at(path)}, record {number}")

@@ -26,11 +26,11 @@ N_NEAREST = 5
 MAX_PER_CLASS, MAX_KEPT = 50, 2000
 """Maximum numbers of labelled samples that are kept of each class, and of all classes."""
 MAX_FEATURES = 200_000
-"""Of more features no axes are kept: they would take more room than the topics."""
+"""With more features, no axes are kept: they would take more memory than the topics."""
 COMMON_LABELS = 5.0
 """How near samples of a class are is shrunk to what holds for all, as if by this many labels."""
 UNLIKE_LEVEL = 0.95
-"""Samples are marked as unlike their class from here on: about one in twenty of its own are."""
+"""Samples from this level are marked as unlike their class; about one in twenty of its own are."""
 
 
 class _Usual(NamedTuple):

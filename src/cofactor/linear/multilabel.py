@@ -264,7 +264,7 @@ class ThresholdRule(NamedTuple):
 
 
 def raised(places: IntArray, given: FloatArray, most: float) -> IntArray:
-    """Raise all places by the fewest steps after which at most so many tags are given."""
+    """Raise all places by the fewest steps after which at most ``most`` tags are given."""
     tags, last = np.arange(len(places)), given.shape[1] - 1
     for step in range(last):
         moved = np.minimum(places + step, last)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import FloatArray, IntArray
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.base import blocks_of
 from cofactor.io.errors import InputError
@@ -169,7 +170,8 @@ def _estimator(number: int, labelled: bool, options: CellFitOptions) -> Any:
 def check_count(name: str, number: Any) -> None:
     """Reject anything but a positive whole number."""
     if not isinstance(number, Integral) or number < 1:
-        raise InputError(f"{name} is {number!r}; pass a whole number of at least 1.")
+        reason = Parameter(name, number), " is not a number of them"
+        raise ParameterError(reason, "pass a whole number of at least 1")
 
 
 def choose_genes(

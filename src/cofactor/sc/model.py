@@ -14,6 +14,7 @@ from scipy import sparse as sp
 
 from cofactor._types import FloatArray, IntArray
 from cofactor._warnings import warn
+from cofactor.errors import Parameter, ParameterWarning
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
@@ -236,23 +237,22 @@ class CellModel:
             )
         return np.array([place[gene] for gene in self.genes[known]]), known
 
-    def doubt(self, known: Any) -> str:
-        """Return a sentence about genes that cells lack; "" if they have at least half of them.
+    def doubt(self, known: Any) -> ParameterWarning | None:
+        """Return a warning of genes that cells lack; None if they have at least half of them.
 
         ``known`` says which genes of the model the cells have.
         """
         n, m = int(known.sum()), len(known)
         if 2 * n >= m:
-            return ""
+            return None
         carried = ""
         if (head := getattr(self.estimator, "pooled_head", None)) is not None:
             weight = np.linalg.norm(head.weights, axis=1) * np.sqrt(self.mean_shares @ self.topics)
             part = float(weight[known].sum() / max(float(weight.sum()), 1e-300))
             carried = f", which carry {part:.0%} of the weight of its predictions"
-        return (
-            f"The cells have {n:,} of the {m:,} genes of the model{carried}; do not trust the "
-            "predictions, or fit a model on the genes that both have (genes=)."
-        )
+        has = f"The cells have {n:,} of the {m:,} genes of the model{carried}"
+        remedy = "do not trust the predictions, or fit a model on the genes that both have ("
+        return ParameterWarning(has, (remedy, Parameter("genes"), ")"))
 
     def save(self, path: str | os.PathLike[str], notes: dict[str, Any] | None = None) -> None:
         """Save the model to a folder, for `cofactor.sc.load` and `cofactor topics`.

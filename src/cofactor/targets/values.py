@@ -21,12 +21,12 @@ from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.reading import Array, is_matrix, read_numbers, readable, tall
 
 MIN_SKEWNESS = 1.5
-"""Numbers are skewed from this skewness on; that of an exponential distribution is 2."""
+"""Numbers with at least this skewness count as skewed; that of an exponential distribution is 2."""
 MIN_SKEWED_VALUES = 20
-"""Fewer known numbers do not tell whether they are skewed."""
+"""With fewer known numbers, skewness is not estimated."""
 MIN_LIMIT_VALUES, MIN_LIMIT_SHARE = 5, 0.01
-"""The least or the largest number is a limit if at least so many numbers, and this share of them,
-are equal to it."""
+"""The least or the largest number is a limit if at least this many numbers, and at least this share
+of them, are equal to it."""
 LOG_CHOICES = ("auto", "yes", "no")
 MAX_EXPONENT = 709.0
 """Exponents are clipped to this, so that predictions stay finite."""

@@ -161,7 +161,7 @@ def learns_logarithms(estimator: Any, target: int) -> bool:
 def read_intervals(estimator: Any, scores: np.ndarray) -> np.ndarray | None:
     """Return the bounds of predicted numbers (n × k × 2) for rows of scores, NaN if unknown.
 
-    None if the estimator predicts something else, or has another head than the pooled one.
+    None if the estimator predicts something else, or its head is not the pooled one.
     """
     if predicted_kind(estimator) != "numbers" or estimator.pooled_head is None:
         return None

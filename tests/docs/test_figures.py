@@ -1,0 +1,152 @@
+"""Rounded numbers in the text of pages agree with the tables that benchmarks wrote.
+
+Each number stands on one page, and other pages include it. The text says "about", because a number
+changes a little with every run; the test fails where it is off by more than its tolerance, and says
+what was measured.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def table(name):
+    """Return the rows of all tables of a file of results, as dictionaries by their first cell."""
+    rows, head = [], []
+    for line in (RESULTS / f"{name}.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip(" *") for cell in line.strip().strip("|").split("|")]
+        if not line.startswith("|"):
+            head = []
+        elif not head:
+            head = cells
+        elif not set(line) <= set("| -"):
+            rows.append(dict(zip(head, cells, strict=False)))
+    return rows
+
+
+def number(text):
+    return float(re.findall(r"[-+]?[\d.]+", text)[0])
+
+
+def times(what, rank):
+    (row,) = [one for one in table("quick") if what in one["what"] and f"r = {rank}" in one["what"]]
+    return number(row["figure"])
+
+
+def cells(name, **wanted):
+    """Return the rows of the table of classes that have these cells."""
+    rows = [row for row in table("predictions") if row.get("set") == name]
+    asked = {key.replace("_", " "): value for key, value in wanted.items()}
+    return [row for row in rows if all(row[key] == value for key, value in asked.items())]
+
+
+def behind(name, labels):
+    (row,) = cells(name, labels_per_class=labels)
+    return -number(row["distance"])
+
+
+def share_within_a_point():
+    rows = [row for row in table("predictions") if "labels per class" in row and "ECE" in row]
+    rows = [row for row in rows if row["set"] not in ("indian_pines", "made_cells")]
+    assert len(rows) == 60
+    return sum(number(row["distance"]) >= -1 for row in rows) / len(rows)
+
+
+def headline(method, column):
+    (line,) = re.findall(rf"\| {method} \|(.+)\|", (ROOT / "README.md").read_text(encoding="utf-8"))
+    return number(line.split("|")[column].strip(" *"))
+
+
+def scaling(what):
+    (row,) = [one for one in table("scaling") if what in one["what"]]
+    return row
+
+
+SAME_START = "objective of scikit-learn's mu after 200 iterations"
+OWN_START = "to where scikit-learn stops, each from its own default start, kullback"
+OWN_START_F = "of where scikit-learn stops, each from its own default start, frobenius"
+EQUAL = "against scikit-learn's at equal objective"
+OWN_TIME = "scikit-learn's own time to it"
+INDEX = "docs/benchmarks/index.md"
+MEMORY = "docs/guide/beyond_memory.md"
+FIGURES = {
+    "fast": (INDEX, r"about (\d+) times as fast", [(SAME_START, 13), (OWN_START, 13), (EQUAL, 13)]),
+    "fast at rank 50": (
+        INDEX,
+        r"rank 50: ([\d.]+) times",
+        [(SAME_START, 50), (OWN_START, 50), (EQUAL, 50), (OWN_TIME, 50), (OWN_START_F, 50)],
+    ),
+    "Frobenius": (INDEX, r"about (\d\.\d) times", [(OWN_TIME, 13), (OWN_START_F, 13)]),
+}
+
+
+@pytest.mark.parametrize("what", FIGURES)
+def test_speed(what):
+    page, pattern, wanted = FIGURES[what]
+    said = [float(found) for found in re.findall(pattern, read(page))]
+    measured = [times(*one) for one in wanted]
+    assert said == pytest.approx(measured, rel=0.2)
+
+
+def read(page):
+    """Return the text of a page with single spaces."""
+    return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
+def test_predictions():
+    assert "In about two of three cells" in read(INDEX)
+    assert share_within_a_point() == pytest.approx(2 / 3, abs=0.07)
+    said = (
+        r"(\d+) points on TREC's questions, (\d+) on Reuters news, (\d+) on digits and (\d+) on 20"
+    )
+    (found,) = re.findall(said, read(INDEX))
+    measured = [behind(name, "1") for name in ("trec", "reuters_r8", "digits", "newsgroups20")]
+    assert list(map(float, found)) == pytest.approx(measured, abs=1.5)
+    (pines,) = re.findall(r"regression is about (\d) points ahead", read(INDEX))
+    assert float(pines) == pytest.approx(behind("indian_pines", "all"), abs=1)
+
+
+def test_answers_to_questions():
+    (ours, theirs) = re.findall(r"about (\d+) %", read("docs/faq.md"))
+    measured = headline("cofactor", 2), headline("logistic regression", 2)
+    assert (float(ours), float(theirs)) == pytest.approx(measured, abs=1)
+    (seconds,) = re.findall(r"posts take about (\d+) seconds", read("docs/faq.md"))
+    fit = re.findall(r"fit ([\d.]+) s", table("journey")[0]["remark"])[0]
+    assert float(seconds) == pytest.approx(float(fit), abs=1)
+    (both,) = re.findall(r"take about (\d+) seconds together", read(INDEX))
+    assert float(both) == pytest.approx(number(table("journey")[0]["ours"]), abs=2)
+
+
+def test_growth():
+    text = read(MEMORY)
+    said = re.findall(r"nonzeros cost about ([\d.]+) times|threads are about ([\d.]+) times", text)
+    disk, threads = (float("".join(one)) for one in said)
+    assert disk == pytest.approx(number(scaling("limited to 700 MB")["figure"]), rel=0.15)
+    assert threads == pytest.approx(number(scaling("two threads")["figure"]), rel=0.15)
+    assert "(about 82 % both)" in text
+    assert number(scaling("accuracy of a stream")["ours"]) == pytest.approx(82, abs=1)
+
+
+def test_compared_with_bertopic():
+    names = {
+        "20 Newsgroups": "newsgroups20",
+        "Reuters R8": "reuters_r8",
+        "search snippets": "searchsnippets",
+        "docstrings": "docstrings",
+    }
+    page = (ROOT / "docs/coming_from/bertopic.md").read_text(encoding="utf-8")
+    for title, name in names.items():
+        ours, theirs = (
+            next(row for row in table("bertopic") if (row["set"], row["method"]) == (name, method))
+            for method in ("cofactor", "BERTopic")
+        )
+        (line,) = re.findall(rf"\| {title} \| (.+) \|", page)
+        said = [float(one) for one in re.findall(r"-?[\d.]+", line.replace("−", "-"))]
+        columns = [("NPMI", ours), ("NPMI", theirs), ("diversity", ours), ("diversity", theirs)]
+        columns += [("outliers", theirs), ("unseen outliers", theirs)]
+        columns += [("seconds", ours), ("seconds", theirs)]
+        assert said == pytest.approx([number(row[key]) for key, row in columns], abs=0.0051)
