@@ -118,7 +118,7 @@ def _words(row: dict[str, Any], words: list[str]) -> str:
 
 def _coherence(value: float | None) -> str:
     """Return a coherence; that of an edited topic is not known before documents are seen."""
-    return UNKNOWN if value is None else f"{value:.2f}"
+    return UNKNOWN if value is None else f"{value:z.2f}"
 
 
 # ---- single cells

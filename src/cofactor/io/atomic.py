@@ -136,11 +136,7 @@ def replacing(path: str | os.PathLike[str], whole: Whole | None = None) -> Itera
         return
     path = path.resolve()
     check_place(path)
-    with (
-        place_of(path, whole) as new,
-        open(new, "wb") as file,
-        _compressed(path, file) as packed,
-    ):
+    with place_of(path, whole) as new, open(new, "wb") as file, _compressed(path, file) as packed:
         yield packed
 
 
