@@ -152,17 +152,18 @@ def write_flushed(path: Path, data: bytes) -> None:
     platform.HERE.flush(path)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write one of the program's own files; a failure is an OSError."""
-    with telling_of_full_disks(path, len(data)), place_of(path) as new:
+def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Write one of the program's own files; a failure is an OSError. See `place_of`."""
+    with telling_of_full_disks(path, len(data)), place_of(path, private=private) as new:
         new.write_bytes(data)
 
 
 @contextmanager
-def place_of(path: Path, whole: Whole | None = None) -> Iterator[Path]:
+def place_of(path: Path, whole: Whole | None = None, *, private: bool = False) -> Iterator[Path]:
     """Name an empty file that takes the place of ``path`` when the block ends well.
 
-    It has the same ending, because some libraries choose the format by it.
+    It has the same ending, because some libraries choose the format by it. Only this user can read
+    a ``private`` file.
     """
     remove_stale(path)
     prefix = f"{_temporary_prefix(path)}{_host()}-{os.getpid()}-"
@@ -172,7 +173,8 @@ def place_of(path: Path, whole: Whole | None = None) -> Iterator[Path]:
         with _telling_of_parts(path, lambda: os.path.getsize(name), whole):
             yield Path(name)
             platform.HERE.flush(name)
-        os.chmod(name, _mode(path))
+        if not private:  # as `mkstemp` makes it
+            os.chmod(name, _mode(path))
         WRITES.count += 1
         platform.HERE.replace(name, path)
     finally:
