@@ -8,6 +8,11 @@ the features, so the pool has one linear model of the features, and one of the s
 
 Where no label can be held out, views teach each other: parts that learn from unlabelled samples
 are fitted once more, to what all views guess together.
+
+Labels are often drawn evenly from classes that are not. Naive Bayes learns the shares of the
+classes from unlabelled samples; a few labels in vectors do not show them. So the base of the side's
+model is corrected, as far as held-out labels trust the guesses: vectors alone then expect about the
+shares that all views guess together.
 """
 
 from __future__ import annotations
@@ -288,8 +293,10 @@ def held_out_scores(
         )
         views, _ = _views(samples, labels, distinct, side, axes, exposed)
         found = np.full(labels.shares.shape, np.nan)
-        if (weighed := _weigh(views, every=every)) is not None:
-            found[weighed.out] = weighed.scores
+        # Only the correction of vectors needs the final models.
+        held = _weigh(views, every) if side is None else _fit_parts(views, every).weighed
+        if held is not None:
+            found[held.out] = held.scores
     return distinct.of_each(found, len(shares))
 
 
@@ -358,31 +365,56 @@ class _PartsFit(NamedTuple):
     models: list[LinearModel]
     parts: dict[str, float]
     penalty: float
+    weighed: _Weighed | None
     held_out: FloatArray | None
 
 
-def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
-    """Fit the parts of all views and weigh them."""
+def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
+    """Fit the parts of all views and weigh them; ``every`` holds out all labels."""
     labels = views[0].labels
     fitted = [parts.fit(labels, EM_ROUNDS) for parts in views]
-    if (weighed := _weigh(views)) is None:
-        betas, penalties, record = _unweighed(views, fitted), [USUAL_PENALTY] * len(views), None
-    else:
-        betas, penalties, out, scores = weighed
-        record = judged(scores, labels.shares[out], labels.weights[out])
+    weighed = _weigh(views, every)
+    penalties = [USUAL_PENALTY] * len(views) if weighed is None else weighed.penalties
     for parts, own, penalty in zip(views, fitted, penalties, strict=True):
         own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
+    betas = _unweighed(views, fitted) if weighed is None else weighed.betas
     models = _weighted(views, fitted, betas)
     if weighed is None and len(views) > 1:
         guessed = _guessed(views, models)
         taught = [parts.fit(labels, EM_ROUNDS, guessed) for parts in views]
         models = _weighted(views, [a | b for a, b in zip(fitted, taught, strict=True)], betas)
+    if weighed is not None and views[-1].vectors:
+        models, weighed = _with_shares(views, models, weighed)
     named = {
         f"{parts.name}{name}": float(weight)
         for parts, beta in zip(views, betas, strict=True)
         for name, weight in zip(parts.names, beta, strict=True)
     }
-    return _PartsFit(models, named, penalties[0], record)
+    record = None if weighed is None else _judged(weighed, labels)
+    return _PartsFit(models, named, penalties[0], weighed, record)
+
+
+def _with_shares(
+    views: Sequence[ViewParts], models: list[LinearModel], weighed: _Weighed
+) -> tuple[list[LinearModel], _Weighed]:
+    """Correct the base of the side's model, the last one, and the held-out scores.
+
+    It is multiplied by the shares that all views guess over those that vectors guess alone, to the
+    power of the held-out accuracy above chance.
+    """
+    labels = views[0].labels
+    each = [model.scores(parts.X) for parts, model in zip(views, models, strict=True)]
+    together, alone = (labels.counts @ softmax(z, axis=1) + 1.0 for z in (sum(each), each[-1]))
+    _, right, weight = _judged(weighed, labels)
+    chance = 1.0 / len(alone)
+    above = max(0.0, float(np.average(right, weights=weight)) - chance)
+    correction = above / max(1.0 - chance, chance) * np.log(together / alone)
+    side = LinearModel(models[-1].weights, models[-1].base + correction)
+    return [*models[:-1], side], weighed._replace(scores=weighed.scores + correction)
+
+
+def _judged(weighed: _Weighed, labels: Labels) -> FloatArray:
+    return judged(weighed.scores, labels.shares[weighed.out], labels.weights[weighed.out])
 
 
 def _weighted(
