@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,7 +35,13 @@ from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
 from cofactor.io.tables import InputError, Source, open_source
 from cofactor.io.tables.decoding import batches
-from cofactor.io.tables.file_parts import find_parts, names_parts, opened_part, part_facts
+from cofactor.io.tables.file_parts import (
+    as_address,
+    find_parts,
+    names_parts,
+    opened_part,
+    part_facts,
+)
 from cofactor.io.tables.labels import as_text, one_cell, text_column
 from cofactor.io.tables.writers import KEEPS_LISTS, free_name, make_writer, output_kind
 
@@ -248,6 +254,20 @@ class _PartsJob:
         same = noted.get("part") == part_facts(name) and noted.get("settings") == self.settings
         return noted if same and (self.output / self.place(name)).is_file() else None
 
+    def check_outputs(self, names: Sequence[str]) -> None:
+        """Refuse to write over a part: also with --force, and if it has another name there."""
+        local = [name for name in names if as_address(name) is None]
+        parts = {(found.st_dev, found.st_ino) for found in map(os.stat, local)}
+        for name in names:
+            with suppress(OSError):  # there is no such file yet
+                output = self.output / self.place(name)
+                found = output.stat()
+                if (found.st_dev, found.st_ino) in parts:
+                    raise BadInput(
+                        f"--output {at(self.output)} would replace {at(output)}, a file of the "
+                        "table; name another folder."
+                    )
+
     def check_folder(self) -> None:
         """Refuse a folder with predictions of another model, or with other options."""
         for manifest in (self.output / MANIFESTS).rglob("*.json"):
@@ -285,6 +305,7 @@ def _predict_parts(
     small = replace(job.opened, model=job.opened.model.forget_documents())
     root = os.path.commonpath([os.path.dirname(name) for name in names])
     task = _PartsJob(replace(job, opened=small), root, output.absolute())
+    task.check_outputs(names)
     if not force:
         task.check_folder()
     found = {name: None if force else task.done(name) for name in names}

@@ -282,7 +282,9 @@ FORMATS = {
 WRITTEN = sorted(name for name, one in FORMATS.items() if one.write is not None)
 
 
-def read_annotations(path: Path, text_column: str = "text") -> list[Annotation]:
+def read_annotations(
+    path: Path, text_column: str = "text", content: bytes | None = None
+) -> list[Annotation]:
     """Read labels of whole texts from a file of another program.
 
     Parameters
@@ -291,6 +293,8 @@ def read_annotations(path: Path, text_column: str = "text") -> list[Annotation]:
         A JSON list, or JSON lines.
     text_column : str
         The field that holds the text, if there is none called ``text``.
+    content : bytes, optional
+        What is in the file, if it was read before.
 
     Examples
     --------
@@ -302,7 +306,7 @@ def read_annotations(path: Path, text_column: str = "text") -> list[Annotation]:
     [Annotation(text='A goal!', labels=('sport',), who='', id=None)]
     """
     found: list[Annotation] = []
-    for place, record in _records(path):
+    for place, record in _records(path, content):
         try:
             form = _format_of(record)
             for one in form.read(record, text_column):
@@ -360,19 +364,26 @@ def write_annotations(
     return to_json(records, indent=1).encode() + b"\n"
 
 
-def read_utf8(path: Path) -> str:
-    """Return the text of a file."""
+def read_content(path: Path) -> bytes:
+    """Return what is in a file, which may be a pipe; it is read once."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"{at(path)} cannot be read: {error.strerror or error}.") from error
+
+
+def read_utf8(path: Path, content: bytes | None = None) -> str:
+    """Return the text of a file, or of its ``content`` if it was read before."""
+    data = read_content(path) if content is None else content
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{at(path)} is not in UTF-8; save it as UTF-8 first.") from error
 
 
-def _records(path: Path) -> Iterator[tuple[str, Record]]:
+def _records(path: Path, data: bytes | None) -> Iterator[tuple[str, Record]]:
     """Yield the records of a file, each with its place."""
-    content = read_utf8(path)
+    content = read_utf8(path, data)
     if content.lstrip().startswith("["):
         for number, one in enumerate(_parsed(content, at(path)), 1):
             yield f"{at(path)}, record {number}", _object(one, f"{at(path)}, record {number}")

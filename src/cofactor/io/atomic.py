@@ -125,17 +125,18 @@ def write_flushed(path: Path, data: bytes) -> None:
     platform.HERE.flush(path)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write one of the program's own files; a failure is an OSError."""
-    with place_of(path) as new:
+def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Write one of the program's own files; a failure is an OSError. See `place_of`."""
+    with place_of(path, private=private) as new:
         new.write_bytes(data)
 
 
 @contextmanager
-def place_of(path: Path) -> Iterator[Path]:
+def place_of(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Name an empty file that takes the place of ``path`` when the block ends well.
 
-    It has the same ending, because some libraries choose the format by it.
+    It has the same ending, because some libraries choose the format by it. Only this user can read
+    a ``private`` file.
     """
     remove_stale(path)
     prefix = f"{_temporary_prefix(path)}{_host()}-{os.getpid()}-"
@@ -145,7 +146,8 @@ def place_of(path: Path) -> Iterator[Path]:
         with telling_of_full_disks(path, lambda: os.path.getsize(name), complete=False):
             yield Path(name)
             platform.HERE.flush(name)
-        os.chmod(name, _mode(path))
+        if not private:  # as `mkstemp` makes it
+            os.chmod(name, _mode(path))
         WRITES.count += 1
         platform.HERE.replace(name, path)
     finally:

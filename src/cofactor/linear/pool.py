@@ -29,7 +29,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.linear.axes import principal_axes
-from cofactor.linear.familiar import FamiliarSamples, familiar_samples
+from cofactor.linear.familiar import FamiliarSamples, familiar_samples, left_out, unlike_held_out
 from cofactor.linear.folds import Distinct, assign_folds, distinct_rows
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.parts import (
@@ -132,7 +132,8 @@ class ExpectedCoverage:
     Parameters
     ----------
     abstain : float
-        Predictions less probable than this are left out.
+        Predictions less probable than this are left out, and those of samples that are unlike the
+        labelled ones.
     coverage : float
         Share of samples that get a prediction.
     accuracy : float or None
@@ -151,10 +152,12 @@ class ExpectedCoverage:
     n_samples: float
 
     @classmethod
-    def of(cls, held_out: FloatArray, abstain: float) -> ExpectedCoverage:
-        """Count held-out predictions; see `Pool.held_out`."""
+    def of(
+        cls, held_out: FloatArray, unlike: FloatArray | None, abstain: float
+    ) -> ExpectedCoverage:
+        """Count held-out predictions; see `Pool.held_out` and `Pool.held_out_unlike`."""
         confidence, right, weight = held_out
-        sure = confidence >= abstain
+        sure = ~left_out(confidence, unlike, abstain)
         total, kept = float(weight.sum()), float(weight[sure].sum())
         if kept == 0.0:
             return cls(abstain, 0.0, None, 0.0, 1.0, total)
@@ -184,6 +187,8 @@ class Pool:
     expected: ExpectedScore | None = None
     held_out: FloatArray | None = None
     """Held-out predictions: confidence, whether right, and weight of each (3, n)."""
+    held_out_unlike: FloatArray | None = None
+    """How unlike the labelled samples of its predicted class each held-out one is (n,)."""
     side: SideView | None = None
     side_weights: FloatArray | None = None
     """What each axis of the side adds to the score of each class (d, c)."""
@@ -246,8 +251,13 @@ def fit_pool(
             model = LinearModel(model.weights, model.base + side_model.base)
             scores = scores + side_model.scores(Matrix(side_view.of(side), threads))
         sharpness = _sharpness(scores[~labelled & (counts > 0)])
-        expected = None if fit.held_out is None else _expected(fit.held_out)
         familiar = familiar_samples(samples, labels) if keep_samples else None
+        held_out = expected = unlike = None
+        if (weighed := fit.weighed) is not None:
+            held_out = _judged(weighed, labels)
+            expected = _expected(held_out)
+            if familiar is not None:
+                unlike = unlike_held_out(familiar, samples, labels, weighed.out, weighed.scores)
     pool = Pool(
         view,
         model,
@@ -255,7 +265,8 @@ def fit_pool(
         fit.parts,
         fit.penalty,
         expected,
-        fit.held_out,
+        held_out,
+        unlike,
         side_view,
         None if side_model is None else side_model.weights,
         familiar,
@@ -366,18 +377,18 @@ class _PartsFit(NamedTuple):
     parts: dict[str, float]
     penalty: float
     weighed: _Weighed | None
-    held_out: FloatArray | None
 
 
 def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
     """Fit the parts of all views and weigh them; ``every`` holds out all labels."""
     labels = views[0].labels
     fitted = [parts.fit(labels, EM_ROUNDS) for parts in views]
-    weighed = _weigh(views, every)
-    penalties = [USUAL_PENALTY] * len(views) if weighed is None else weighed.penalties
+    if (weighed := _weigh(views, every)) is None:
+        betas, penalties = _unweighed(views, fitted), [USUAL_PENALTY] * len(views)
+    else:
+        betas, penalties = weighed.betas, weighed.penalties
     for parts, own, penalty in zip(views, fitted, penalties, strict=True):
         own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
-    betas = _unweighed(views, fitted) if weighed is None else weighed.betas
     models = _weighted(views, fitted, betas)
     if weighed is None and len(views) > 1:
         guessed = _guessed(views, models)
@@ -390,8 +401,7 @@ def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
         for parts, beta in zip(views, betas, strict=True)
         for name, weight in zip(parts.names, beta, strict=True)
     }
-    record = None if weighed is None else _judged(weighed, labels)
-    return _PartsFit(models, named, penalties[0], weighed, record)
+    return _PartsFit(models, named, penalties[0], weighed)
 
 
 def _with_shares(
@@ -528,8 +538,7 @@ def _folds(labels: Labels) -> tuple[IntArray, int]:
     Samples without features and classes with one label are not held out.
     """
     n_folds = 10 if np.count_nonzero(labels.known) <= MAX_TEN_FOLD_LABELS else 5
-    scored = labels.known if labels.filled is None else labels.known & labels.filled
-    classes = np.where(scored, labels.shares.argmax(axis=1), -1)
+    classes = np.where(labels.usable, labels.shares.argmax(axis=1), -1)
     return assign_folds(classes, n_folds, min_size=2), n_folds
 
 
