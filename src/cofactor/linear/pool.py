@@ -11,8 +11,8 @@ are fitted once more, to what all views guess together.
 
 Labels are often drawn evenly from classes that are not. Naive Bayes learns the shares of the
 classes from unlabelled samples; a few labels in vectors do not show them. So the base of the side's
-model is corrected, as far as held-out labels trust the guesses: vectors alone then expect about the
-shares that all views guess together.
+model is corrected, as far as guesses are right for held-out labels: vectors alone then expect about
+the shares that all views guess together.
 """
 
 from __future__ import annotations
@@ -409,8 +409,8 @@ def _with_shares(
 ) -> tuple[list[LinearModel], _Weighed]:
     """Correct the base of the side's model, the last one, and the held-out scores.
 
-    It is multiplied by the shares that all views guess over those that vectors guess alone, to the
-    power of the held-out accuracy above chance.
+    Probabilities by vectors are multiplied by the shares of the classes that all views guess, and
+    divided by those that vectors guess alone; the power is the held-out accuracy above chance.
     """
     labels = views[0].labels
     each = [model.scores(parts.X) for parts, model in zip(views, models, strict=True)]
