@@ -113,14 +113,23 @@ class ExpectedScore:
     natural: tuple[float, ...] = checked(_numbers_fault, default=())
 
     def __str__(self) -> str:
-        if self.measure == "R²":
-            score = f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
-            units = ", ".join(f"{value:.2f}" for value in self.natural)
-            if self.targets:
-                score = f"mean {score}; each: {', '.join(f'{one:.2f}' for one in self.targets)}"
-                return f"{score}; in the units of the labels: {units}" if units else score
-            return f"{score} of logarithms, {units} in the units of the labels" if units else score
-        return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
+        return self.said()
+
+    def said(self, names: Sequence[Any] = ()) -> str:
+        """Return the score as text; several numbers are told apart by their names."""
+        if self.measure != "R²":
+            return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
+        score = f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+        if not self.targets:
+            own = "".join(f"{one:.2f} in the units of the labels" for one in self.natural)
+            return f"{score} of logarithms, {own}" if own else score
+        natural = self.natural or self.targets
+        names = names or range(len(self.targets))
+        each = [
+            f"{name} {one:.2f}" + (f" of logarithms, {own:.2f} in its units" if own != one else "")
+            for name, one, own in zip(names, self.targets, natural, strict=True)
+        ]
+        return f"mean {score}; {'; '.join(each)}"
 
 
 @dataclass(frozen=True)
