@@ -1,10 +1,10 @@
 """Counts the words of texts in one pass.
 
 The words of a piece between spaces rarely depend on the rest of the text, and pieces repeat. So a
-text costs one look-up per piece, which numbers the piece. Some documents later, `_NumberedUnits` looks
-up the words of each different piece, and a product of sparse matrices turns the pieces of documents
-into words. Where words do depend on the rest of the text (n-grams, several languages), the words
-take the place of the pieces (`WordAnalyzer.split`).
+text costs one look-up per piece, which numbers the piece. Some documents later, `_NumberedUnits`
+looks up the words of each different piece, and a product of sparse matrices turns the pieces of
+documents into words. Where words do depend on the rest of the text (n-grams, several languages),
+the words take the place of the pieces (`WordAnalyzer.split`).
 """
 
 from __future__ import annotations
