@@ -298,6 +298,11 @@ class Format(NamedTuple):
     keeps_skipped: bool = False
     adds_up: bool = False  # each record is about one label; those of a text belong together
 
+    @property
+    def ending(self) -> str:
+        """The ending of files in this format."""
+        return "jsonl" if self.in_lines else "json"
+
 
 FORMATS = {
     "label-studio": Format(

@@ -269,7 +269,7 @@ def _said(found: Survey, some: FoundRows, noun: str, state: str) -> str:
         f"{row} {printable(found.names[row])!r}" if row in found.names else str(row)
         for row in some.rows
     )
-    listed = ", ".join(named) + (", …" if len(some.rows) == FIRST_ROWS else "")
+    listed = ", ".join(named) + (", …" if some.count > len(some.rows) else "")
     rows = "row" if len(some.rows) == 1 else "rows"
     return f"{_count(some.count, noun)} {state} ({rows} {listed})"
 
