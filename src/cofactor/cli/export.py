@@ -17,7 +17,7 @@ from cofactor.cli._command import BadInput, Command
 from cofactor.cli._tables import Reading
 from cofactor.cli._terminal import announce, emit, note, refuse_overwriting
 from cofactor.io.annotations import FORMATS, WRITTEN
-from cofactor.io.atomic import check_place, replacing, replacing_folder
+from cofactor.io.atomic import check_place, replacing, replacing_folder, write_data
 from cofactor.io.json_text import to_json
 from cofactor.io.tables.writers import make_writer
 
@@ -191,8 +191,7 @@ def _labels_to(target: str) -> Callable[[models.OpenedModel, Path, Any], dict[st
         reviewed.apply(DecisionLog(log_path(opened.path)).read())
         several = any(len(one.labels or ()) > 1 for one in reviewed.reviews.values())
         table = replace(table, several=several or any(len(one) > 1 for one in table.given))
-        with replacing(output) as stream:
-            stream.write(program_file(table, reviewed, target))
+        write_data(output, program_file(table, reviewed, target))
         return _facts(opened, [output])
 
     return write

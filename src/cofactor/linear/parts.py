@@ -111,6 +111,11 @@ class Labels(NamedTuple):
         return np.asarray(self.weights > 0)
 
     @property
+    def usable(self) -> BoolArray:
+        """Which samples have a label and features."""
+        return self.known if self.filled is None else self.known & self.filled
+
+    @property
     def weighted(self) -> FloatArray:
         """Weight of each labelled sample in each class."""
         return self.shares * self.weights[..., None]

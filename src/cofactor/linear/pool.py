@@ -24,7 +24,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.linear.axes import principal_axes
-from cofactor.linear.familiar import FamiliarSamples, familiar_samples
+from cofactor.linear.familiar import FamiliarSamples, familiar_samples, left_out, unlike_held_out
 from cofactor.linear.folds import Distinct, assign_folds, distinct_rows
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.parts import (
@@ -108,14 +108,23 @@ class ExpectedScore:
     natural: tuple[float, ...] = checked(_numbers_fault, default=())
 
     def __str__(self) -> str:
-        if self.measure == "R²":
-            score = f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
-            units = ", ".join(f"{value:.2f}" for value in self.natural)
-            if self.targets:
-                score = f"mean {score}; each: {', '.join(f'{one:.2f}' for one in self.targets)}"
-                return f"{score}; in the units of the labels: {units}" if units else score
-            return f"{score} of logarithms, {units} in the units of the labels" if units else score
-        return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
+        return self.said()
+
+    def said(self, names: Sequence[Any] = ()) -> str:
+        """Return the score as text; several numbers are told apart by their names."""
+        if self.measure != "R²":
+            return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
+        score = f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+        if not self.targets:
+            own = "".join(f"{one:.2f} in the units of the labels" for one in self.natural)
+            return f"{score} of logarithms, {own}" if own else score
+        natural = self.natural or self.targets
+        names = names or range(len(self.targets))
+        each = [
+            f"{name} {one:.2f}" + (f" of logarithms, {own:.2f} in its units" if own != one else "")
+            for name, one, own in zip(names, self.targets, natural, strict=True)
+        ]
+        return f"mean {score}; {'; '.join(each)}"
 
 
 @dataclass(frozen=True)
@@ -127,7 +136,8 @@ class ExpectedCoverage:
     Parameters
     ----------
     abstain : float
-        Predictions less probable than this are left out.
+        Predictions less probable than this are left out, and those of samples that are unlike the
+        labelled ones.
     coverage : float
         Share of samples that get a prediction.
     accuracy : float or None
@@ -146,10 +156,12 @@ class ExpectedCoverage:
     n_samples: float
 
     @classmethod
-    def of(cls, held_out: FloatArray, abstain: float) -> ExpectedCoverage:
-        """Count held-out predictions; see `Pool.held_out`."""
+    def of(
+        cls, held_out: FloatArray, unlike: FloatArray | None, abstain: float
+    ) -> ExpectedCoverage:
+        """Count held-out predictions; see `Pool.held_out` and `Pool.held_out_unlike`."""
         confidence, right, weight = held_out
-        sure = confidence >= abstain
+        sure = ~left_out(confidence, unlike, abstain)
         total, kept = float(weight.sum()), float(weight[sure].sum())
         if kept == 0.0:
             return cls(abstain, 0.0, None, 0.0, 1.0, total)
@@ -179,6 +191,8 @@ class Pool:
     expected: ExpectedScore | None = None
     held_out: FloatArray | None = None
     """Held-out predictions: confidence, whether right, and weight of each (3, n)."""
+    held_out_unlike: FloatArray | None = None
+    """How unlike the labelled samples of its predicted class each held-out one is (n,)."""
     side: SideView | None = None
     side_weights: FloatArray | None = None
     """What each axis of the side adds to the score of each class (d, c)."""
@@ -241,8 +255,15 @@ def fit_pool(
             model = LinearModel(model.weights, model.base + side_model.base)
             scores = scores + side_model.scores(Matrix(side_view.of(side), threads))
         sharpness = _sharpness(scores[~labelled & (counts > 0)])
-        expected = None if fit.held_out is None else _expected(fit.held_out)
         familiar = familiar_samples(samples, labels) if keep_samples else None
+        held_out = expected = unlike = None
+        if (weighed := fit.weighed) is not None:
+            held_out = judged(
+                weighed.scores, labels.shares[weighed.out], labels.weights[weighed.out]
+            )
+            expected = _expected(held_out)
+            if familiar is not None:
+                unlike = unlike_held_out(familiar, samples, labels, weighed.out, weighed.scores)
     pool = Pool(
         view,
         model,
@@ -250,7 +271,8 @@ def fit_pool(
         fit.parts,
         fit.penalty,
         expected,
-        fit.held_out,
+        held_out,
+        unlike,
         side_view,
         None if side_model is None else side_model.weights,
         familiar,
@@ -358,7 +380,7 @@ class _PartsFit(NamedTuple):
     models: list[LinearModel]
     parts: dict[str, float]
     penalty: float
-    held_out: FloatArray | None
+    weighed: _Weighed | None
 
 
 def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
@@ -366,10 +388,9 @@ def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
     labels = views[0].labels
     fitted = [parts.fit(labels, EM_ROUNDS) for parts in views]
     if (weighed := _weigh(views)) is None:
-        betas, penalties, record = _unweighed(views, fitted), [USUAL_PENALTY] * len(views), None
+        betas, penalties = _unweighed(views, fitted), [USUAL_PENALTY] * len(views)
     else:
-        betas, penalties, out, scores = weighed
-        record = judged(scores, labels.shares[out], labels.weights[out])
+        betas, penalties = weighed.betas, weighed.penalties
     for parts, own, penalty in zip(views, fitted, penalties, strict=True):
         own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
     models = _weighted(views, fitted, betas)
@@ -382,7 +403,7 @@ def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
         for parts, beta in zip(views, betas, strict=True)
         for name, weight in zip(parts.names, beta, strict=True)
     }
-    return _PartsFit(models, named, penalties[0], record)
+    return _PartsFit(models, named, penalties[0], weighed)
 
 
 def _weighted(
@@ -496,8 +517,7 @@ def _folds(labels: Labels) -> tuple[IntArray, int]:
     Samples without features and classes with one label are not held out.
     """
     n_folds = 10 if np.count_nonzero(labels.known) <= MAX_TEN_FOLD_LABELS else 5
-    scored = labels.known if labels.filled is None else labels.known & labels.filled
-    classes = np.where(scored, labels.shares.argmax(axis=1), -1)
+    classes = np.where(labels.usable, labels.shares.argmax(axis=1), -1)
     return assign_folds(classes, n_folds, min_size=2), n_folds
 
 
