@@ -303,5 +303,7 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
 
 
 def _range(found: Survey) -> list[float]:
-    values = [value for value in parse_labels(found.classes) if isfinite(value)]
+    columns = found.counts.columns
+    numbers = (value for one in columns for value in parse_labels(one))
+    values = [value for value in numbers if not isinstance(value, str) and isfinite(value)]
     return [min(values), max(values)]
