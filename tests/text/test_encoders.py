@@ -551,6 +551,20 @@ def test_pipes_devices_and_huge_files_are_refused(tmp_path, name):
         find_encoder(folder)
 
 
+@pytest.mark.parametrize("added", [False, True])
+def test_huge_numbers_of_tokens_are_refused_before_memory_is_asked_for(tmp_path, added):
+    folder = write_static(tmp_path / "static", VECTORS)
+    path = tmp_path / "static" / "tokenizer.json"
+    found = json.loads(path.read_text())
+    if added:
+        found["added_tokens"] = [{"id": 2**31, "content": "huge"}]
+    else:
+        found["model"]["vocab"]["huge"] = 2**31
+    path.write_text(json.dumps(found))
+    with pytest.raises(ValueError, match="a token with the number 2,147,483,648"):
+        find_encoder(folder)
+
+
 def test_names_with_a_slash_are_looked_up_if_the_user_gives_them(folder, monkeypatch, tmp_path):
     """The hub cannot be reached here, so its answer is that of a folder."""
     model2vec, asked = pytest.importorskip("model2vec"), []

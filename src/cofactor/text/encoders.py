@@ -16,6 +16,7 @@ if they are known, and `vectors_fit` compares the neighbours by vectors with tho
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import stat
 from collections.abc import Callable, Iterable
@@ -52,6 +53,8 @@ MIN_AGREEMENT = 0.24
 """Vectors below this agreement with the words are not used; see `agreement`."""
 MAX_BYTES_BY_ENDING = {".json": 2**27, ".txt": 2**27, ".md": 2**27, ".safetensors": 2**31}
 """Sizes that the files of a static model may have."""
+MAX_TOKENS = 2**24
+"""A token's number must be below this: tokenizers asks for memory up to the largest number."""
 WORDLLAMA = "wordllama"
 INSTALL = "pip install 'cofactor[encoder]'"
 
@@ -231,6 +234,20 @@ def _check_files(folder: Path) -> None:
             raise ValueError(f"{path.name} is not a plain file")
         if found.st_size > most:
             raise ValueError(f"{path.name} has {found.st_size:,} bytes, more than {most:,}")
+        if path.name == "tokenizer.json" and (number := _largest_token(path)) >= MAX_TOKENS:
+            raise ValueError(f"{path.name} has a token with the number {number:,}")
+
+
+def _largest_token(path: Path) -> int:
+    """Return the largest number of a token in a file; −1 for what is not a tokenizer."""
+    try:
+        found = json.loads(path.read_bytes())
+        vocabulary = found["model"]["vocab"]
+        numbers = vocabulary.values() if isinstance(vocabulary, dict) else [len(vocabulary)]
+        added = [token["id"] for token in found.get("added_tokens") or ()]
+        return int(max([*numbers, *added], default=-1))
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return -1  # the tokenizer itself says what is wrong
 
 
 def _plain(tokenizer: Any) -> Any:
