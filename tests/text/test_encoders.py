@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cofactor import TopicModel
+from cofactor import ModelFormatError, TopicModel, load_model
 from cofactor.callbacks import ProgressBar
 from cofactor.text import encoders
 from cofactor.text.encoders import (
@@ -565,7 +565,7 @@ def test_huge_numbers_of_tokens_are_refused_before_memory_is_asked_for(tmp_path,
         find_encoder(folder)
 
 
-def test_names_with_a_slash_are_looked_up_by_model2vec(folder, monkeypatch):
+def test_names_with_a_slash_are_looked_up_if_the_user_gives_them(folder, monkeypatch, tmp_path):
     """The hub cannot be reached here, so its answer is that of a folder."""
     model2vec, asked = pytest.importorskip("model2vec"), []
     load = model2vec.StaticModel.from_pretrained
@@ -582,6 +582,15 @@ def test_names_with_a_slash_are_looked_up_by_model2vec(folder, monkeypatch):
     model = TopicModel(4, encoder="owner/model", random_state=0).fit(TEXTS, SOME)
     assert model.fitted.encoder.name == "owner/model"
     assert model.fitted.encoder.named
+    model.save(tmp_path / "model")
+    encoders._named_encoder.cache_clear()
+    asked.clear()
+    with pytest.raises(ModelFormatError, match=r"loading downloads nothing; pass it: .*'owner/m"):
+        load_model(tmp_path / "model")
+    assert asked == []
+    again = load_model(tmp_path / "model", encoder="owner/model")  # the user names it
+    assert_array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
+    assert len(asked) == 1
 
 
 def test_a_hub_that_cannot_be_reached_is_one_sentence(monkeypatch):

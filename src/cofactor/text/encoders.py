@@ -33,6 +33,7 @@ from cofactor._fields import array, instance
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.errors import InputError, Parameter, ParameterError
+from cofactor.linear.familiar import unit_rows
 
 PROBES = (
     "The invoice shows a wrong amount.",
@@ -146,6 +147,11 @@ def _word_at(text: str, spans: list[tuple[int, int]], start: int, end: int) -> s
 # ---- encoders by name
 
 
+def is_here(name: str) -> bool:
+    """Return whether an encoder of a name is on this machine: a folder, or one that is built in."""
+    return name == WORDLLAMA or Path(name).is_dir()
+
+
 def find_encoder(encoder: Any) -> Any:
     """Return the encoder that a name stands for, and other encoders unchanged."""
     if not isinstance(encoder, str):
@@ -199,7 +205,7 @@ def _model2vec(name: str) -> StaticEncoder:
         raise ParameterError(
             (Parameter("encoder", name), " needs a package that is not installed"), f"run {INSTALL}"
         )
-    if not Path(name).is_dir() and not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+    if not is_here(name) and not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise ParameterError(
             (Parameter("encoder", name), " is neither a folder nor a known name"),
             f"name a folder with a static model of model2vec, or '{WORDLLAMA}'",
@@ -373,11 +379,6 @@ def read_vectors(raw: Any, n: int, width: int | None = None) -> FloatArray:
             "encoder, or leave that text out."
         )
     return found
-
-
-def unit_rows(rows: Any) -> FloatArray:
-    """Return rows of length one; zero rows stay zero."""
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30))
 
 
 # ---- what a model keeps of its encoder
