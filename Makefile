@@ -48,11 +48,12 @@ conformance: native ## run scikit-learn's checks on every estimator, loss and so
 mutations: native ## put known defects into the sources; the tests must notice each
 	$(BIN)/python tests/mutations.py $(MUTATION_ARGS)
 
-fuzz: native ## read damaged row blocks, checkpoints, models and encoders (FUZZ_COUNT, FUZZ_SEED)
+fuzz: native ## use damaged row blocks, checkpoints, models, encoders and requests (FUZZ_COUNT, FUZZ_SEED)
 	$(BIN)/python tests/fuzz.py rowblocks --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 	$(BIN)/python tests/fuzz.py checkpoints --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 	$(BIN)/python tests/fuzz.py models --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 	$(BIN)/python tests/fuzz.py encoders --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
+	$(BIN)/python tests/fuzz.py requests --count $(FUZZ_COUNT) --seed $(FUZZ_SEED)
 
 lowest: .venv-lowest/installed ## run quick and end-to-end tests with the lowest versions declared
 	$(QUICKLY) $(LOWEST)/python -m pytest $(PYTEST_ARGS) $(QUICK)

@@ -1,8 +1,10 @@
 """Damage valid folders at random and see that they are read alike, or refused by the one error.
 
+The target ``requests`` damages requests to the app instead; `request_mutants` says how.
+
     python tests/fuzz.py rowblocks --count 2000 --seed 0 --jobs 2
     python tests/fuzz.py models --seed 0 --only 17     # run one case again, with its traceback
-    python tests/fuzz.py all --count 20                # rowblocks, checkpoints, models, encoders
+    python tests/fuzz.py all --count 20                # every target
 
 Each case copies a valid folder, damages the copy, and opens and uses it in a forked process with
 limits on time and memory. These outcomes are good:
@@ -59,6 +61,7 @@ from cofactor.targets.reading import NamedMatrix
 from cofactor.text import CachedEncoder, EncoderCacheError
 from cofactor.text.editing import Settled
 from cofactor.text.encoders import encode_texts, find_encoder
+from request_mutants import fuzz_requests
 from static_models import subject_vectors, write_static
 
 TIME = 10
@@ -280,7 +283,8 @@ def _encoder_cache() -> Template:
     return Template("encoder cache", make, use, EncoderCacheError, lambda folder: [])
 
 
-TARGETS = ("rowblocks", "checkpoints", "models", "encoders")
+FOLDERS, REQUESTS = ("rowblocks", "checkpoints", "models", "encoders"), "requests"
+TARGETS = (*FOLDERS, REQUESTS)
 
 
 @cache
@@ -768,14 +772,19 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="number of cases at a time")
     parser.add_argument("--verbose", action="store_true", help="print every case")
-    parser.add_argument("--only", type=int, help="run one case in this process")
+    parser.add_argument("--only", type=int, help="run one case of damaged folders in this process")
     given = parser.parse_args()
     targets = TARGETS if given.target == "all" else (given.target,)
     if given.only is not None:
         replay(Case(targets[0], given.seed, given.only))
         return 0
-    options = given.count, given.seed, given.jobs, given.verbose
-    return int(any([fuzz(target, *options) for target in targets]))  # noqa: C419
+    failures: list[Any] = []
+    for target in targets:
+        if target == REQUESTS:
+            failures += fuzz_requests(given.count, given.seed, given.verbose)
+        else:
+            failures += fuzz(target, given.count, given.seed, given.jobs, given.verbose)
+    return int(bool(failures))
 
 
 if __name__ == "__main__":

@@ -323,6 +323,12 @@ def test_a_deleted_log_is_noticed_and_comes_back(browser, table):
         visit.close()
 
 
+CROOKED_BUTTONS = """() => [...document.querySelectorAll("#screen button")]
+    .filter((one) => one.offsetHeight > 70 && one.offsetHeight > one.offsetWidth)
+    .map((one) => one.textContent)"""
+"""Buttons with a column of letters."""
+
+
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (640, 400), (768, 1024), (1280, 800)])
 def test_what_decides_is_on_the_screen(browser, tmp_path, width, height):
     """On a phone and at 200 % zoom: a class, Accept, and no scrolling sideways."""
@@ -344,12 +350,18 @@ def test_what_decides_is_on_the_screen(browser, tmp_path, width, height):
                 "([x, y, name]) => document.elementFromPoint(x, y).closest(name) !== null",
                 [*middle, name],
             )
+        assert page.locator(".doc-head .badge").is_visible()
+        assert page.locator(".earlier").bounding_box()["height"] > 100
+        reading = page.locator(".reading").bounding_box()["width"]
+        assert page.locator(".text-note").bounding_box()["width"] > 0.9 * reading
         for screen in ("label", "classes", "topics", "documents", "progress", "save"):
             page.goto(f"{visit.address}#{screen}")
             page.wait_for_selector("#screen *")
             page.wait_for_timeout(300)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, screen
             assert page.locator("#next").inner_text() or height <= 400
+            assert "[object" not in page.locator("#screen").inner_text()
+            assert page.evaluate(CROOKED_BUTTONS) == []
         page.click("#keys-button")
         title = page.locator("#keys-title").bounding_box()
         assert 0 <= title["y"] < height / 2

@@ -1,8 +1,5 @@
 """Who may ask what: a table of requests and the status of each, for every route."""
 
-import json
-import os
-import random
 from itertools import product
 
 import pytest
@@ -225,41 +222,3 @@ def test_no_client_names_a_file(site, path):
     assert site("GET", path).status in (200, 400, 404, 422)
     if "place=1&place" not in path:
         assert site("GET", path).status != 200
-
-
-def test_mutated_requests_have_no_effect_and_no_crash(site):
-    draw = random.Random(0)
-    words = [
-        "",
-        "x",
-        "0",
-        "-1",
-        "null",
-        "[]",
-        "{}",
-        '"',
-        "\\",
-        "../",
-        "%00",
-        "é",
-        "a" * 300,
-        "1e999",
-    ]
-    values = [None, True, -1, 0, 10**30, 1.5, "x", [], [1], ["x"], {}, {"topic": 0}, "\ud800"]
-    names = ["tab", "document", "labels", "name", "old", "new", "edit", "arguments", "trial", "on"]
-
-    for i in range(int(os.environ.get("COFACTOR_REQUESTS", 400))):
-        method, path = draw.choice([one for one in ALL if "report" not in one[1]])
-        item = {draw.choice(names): draw.choice(values) for _ in range(draw.randrange(5))}
-        body = json.dumps(item).encode()
-        if draw.random() < 0.3:
-            body = body[: draw.randrange(len(body) + 1)] + draw.randbytes(draw.randrange(3))
-        if method == "GET":
-            path += "?" + "&".join(f"{draw.choice(names)}={draw.choice(words)}" for _ in range(2))
-        change = {draw.choice(["token", "cookie"]): draw.choice(words)} if i % 2 else {}
-        before = len(site.session.reviewed.decisions)
-        status = site(method, path, body=body, **change).status
-        assert status < 500, (method, path, body)
-        if change:
-            assert status == 401 or ("token" in change and not path.startswith("/api/"))
-            assert len(site.session.reviewed.decisions) == before

@@ -134,10 +134,13 @@ def elsewhere(session: Session) -> dict[str, Any]:
             place = _same_row(session, rows_by_name.get(str(content.get("row"))), excerpt)
         if place is not None and table.keys[place] in reviewed.reviews:
             place = None  # this text has a decision of its own
+        labels = reviewed.classes.shown(review.labels)
+        if review.labels and not labels:
+            place = None  # its class was deleted
         found.append(
             {
                 "key": key,
-                "labels": reviewed.classes.shown(review.labels),
+                "labels": labels,
                 "excerpt": excerpt,
                 "at": review.decision.at,
                 "document": place,

@@ -151,9 +151,11 @@ def _read(
         _refuse_options(table)
         return tables.open_blocks(table).for_task(model.task)
     if names_parts(table):
-        _refuse_meaning(table)
+        _refuse_meaning(f"one file, but {table} names parts of a table", "join the files")
         with announce("Reading the documents"):
             return read_parts(table, asked, task=model.task, cluster=cluster)
+    if cluster is not None:
+        _refuse_meaning("all texts in one process", "fit without --cluster")
     from cofactor.text.class_names import descriptions_of, task_of
 
     with refusals():
@@ -176,14 +178,11 @@ def _refuse_options(table: Path) -> None:
             )
 
 
-def _refuse_meaning(table: Path) -> None:
+def _refuse_meaning(needed: str, remedy: str) -> None:
     """Refuse options that need all texts in one place."""
     for name, option in given_options():
         if name in ("classes", "encoder", "encoder_cache"):
-            raise BadInput(
-                f"{option} needs one file, but {table} names parts of a table; leave it out, or "
-                "join the files."
-            )
+            raise BadInput(f"{option} needs {needed}; leave it out, or {remedy}.")
 
 
 def _settle_topics(model: Any, documents: int) -> list[str]:
@@ -299,7 +298,8 @@ def _learned(facts: dict[str, Any]) -> str:
     known = f"{labelled:,} {'document' if labelled == 1 else 'documents'} with labels"
     if kind == "numbers":
         return f", numbers learned from {known}"
-    noun = "classes" if kind in ("classes", "none") else "labels"
+    one, many = ("class", "classes") if kind in ("classes", "none") else ("label", "labels")
+    noun = one if len(facts["classes"]) == 1 else many
     source = known if labelled else "their names"
     return f", {len(facts['classes']):,} {noun} learned from {source}"
 

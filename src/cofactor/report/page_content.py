@@ -116,7 +116,7 @@ def prepare_page(
         topics=topics,
         topics_digest=topics_digest(model),
         order=order,
-        heatmap=topic_tables.heatmap(material),
+        heatmap=[] if material.is_single_class else topic_tables.heatmap(material),
         markers=material.markers,
         class_sizes=material.class_sizes.tolist(),
         largest_classes=[material.classes[c] for c in material.chart_classes],

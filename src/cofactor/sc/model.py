@@ -18,7 +18,7 @@ from cofactor.errors import Parameter, ParameterWarning
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
-from cofactor.linear.familiar import UNLIKE_LEVEL
+from cofactor.linear.familiar import left_out
 from cofactor.sc.cells import CellMatrix, check_counts, check_names
 from cofactor.sc.markers import Marker
 from cofactor.text.describe.summaries import shrink_links
@@ -65,8 +65,7 @@ class CellPredictions:
         if not classes:
             return np.full(n, -1), np.full(n, np.nan)
         confidence = self.probabilities.max(axis=1)
-        unlike = (self.unlike >= UNLIKE_LEVEL) & (abstain > 0)
-        unsure = self.empty | (confidence < abstain) | unlike
+        unsure = self.empty | left_out(confidence, self.unlike, abstain)
         codes = np.where(unsure, -1, self.probabilities.argmax(axis=1))
         return codes, np.where(unsure, np.nan, confidence)
 

@@ -314,7 +314,7 @@ function showLast(now) {
       one.documents > 1 ? make("span", { class: "muted" }, ` ${one.documents} texts`) : make("span", { class: "muted" }, " ", own(one.excerpt))),
     make("button", { type: "button", class: "small", "data-key": `undo ${one.number}`, "aria-label": "Undo this decision", title: "Undo this decision", onclick: () => undo(one.number) }, "⌫"))));
   if (!now.last.length) {
-    fill(parts.last, ["Your last decisions will stand here. Each can be undone.", "Press ? for all keyboard shortcuts.",
+    fill(parts.last, ["Your last decisions appear here. Each can be undone.", "Press ? for all keyboard shortcuts.",
       "You can stop at any time: every decision is saved at once."].map((text) => make("li", { class: "muted" }, text)));
   }
 }

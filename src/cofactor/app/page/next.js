@@ -33,7 +33,7 @@ function documents(now) {
 }
 
 function topics() {
-  return "Click a word to pin or ban it, drag a card onto another to merge them. You see what an edit moves before you accept it.";
+  return "Click a word to pin or ban it, drag a card onto another to merge them. You see what an edit moves before you accept it, and can undo all edits since the app started.";
 }
 
 function progress(now) {

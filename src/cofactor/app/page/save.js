@@ -28,7 +28,7 @@ async function load() {
       card("Labels", "The table with its label column filled in. Labels are those of the table and those you decided; label_source says which. Predictions are in a separate column.",
         link("table.csv", "CSV"), link("table.jsonl", "JSON lines")),
       card("For other programs", "Your labels, and those of the table, as other programs read them. Texts without a label are left out.",
-        Object.entries(PROGRAMS).map(([one, text]) => link(`labels.for?program=${one}`, text))),
+        ...Object.entries(PROGRAMS).map(([one, text]) => link(`labels.for?program=${one}`, text))),
       card("Report", "A page about the model that works offline. It takes a few seconds, because the model is refitted to test it.", link("report.html", "Report")),
       card("Model", `The model is in the folder ${found.folder}, the decisions are next to it in ${found.log}. Start cofactor app with the same table to continue.`)),
     make("div", { class: "head" }, make("h3", {}, "The same in Python"), make("button", { type: "button", onclick: () => copy(found.code) }, "Copy")), code);

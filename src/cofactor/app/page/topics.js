@@ -19,7 +19,6 @@ export function show(place) {
     trial: make("dialog", { class: "trial", "aria-labelledby": "trial-title" }),
   };
   fill(place, make("div", { class: "head" }, make("h2", {}, "Topics"), make("div", { class: "controls" }, parts.stability, parts.undo)),
-    make("p", { class: "lead" }, "Click a word to pin or ban it. Drag a card onto another to merge them. You see what an edit moves before you accept it, and you can undo all edits since the app started."),
     parts.cards, parts.trial);
   load();
 }
