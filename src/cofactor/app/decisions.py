@@ -90,7 +90,7 @@ class DecisionLog:
         """Write a line to the locked file; ``durable`` waits until it is on the disk."""
         before = os.fstat(file).st_size
         try:
-            with atomic.telling_of_full_disks(self.path, lambda: len(line), complete=True):
+            with atomic.telling_of_full_disks(self.path, len(line)):
                 write_all(file, _end_of_torn_line(file, before) + line)
                 if durable:
                     os.fsync(file)

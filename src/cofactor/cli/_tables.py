@@ -22,6 +22,7 @@ from cofactor.io.errors import suggestion
 from cofactor.io.tables import Documents, InputError, Source, open_source, read_documents
 from cofactor.io.tables.dates import Dates, read_dates
 from cofactor.io.tables.label_advice import (
+    half_numbers,
     label_notes,
     names,
     numbers_beside_marks,
@@ -421,9 +422,11 @@ def label_doubts(reading: Reading | PartsReading, task: str) -> list[str]:
     if facts["label"] is None or (facts["format"] == "folder" and not facts["labelled"]):
         return found
     if task == "auto" and (reason := refusal(reading.counts)):
+        half = half_numbers(reading.counts.columns[0])
+        how = " --unlabelled VALUE counts a label as unlabelled." if half else ""
         raise BadInput(
-            f"{reason} Name the right column with --label, or insist with --task classes or --task "
-            "numbers."
+            f"{reason}{how} Name the right column with --label, or insist with --task classes or "
+            "--task numbers."
         )
     if task == "auto" and (unknown := numbers_beside_marks(reading.counts)):
         words = " ".join(word for one in unknown for word in ("--unlabelled", shlex.quote(one)))

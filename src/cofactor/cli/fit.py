@@ -306,7 +306,8 @@ def _learned(facts: dict[str, Any]) -> str:
     known = f"{labelled:,} {'document' if labelled == 1 else 'documents'} with labels"
     if kind == "numbers":
         return f", numbers learned from {known}"
-    noun = "classes" if kind in ("classes", "none") else "labels"
+    one, many = ("class", "classes") if kind in ("classes", "none") else ("label", "labels")
+    noun = one if len(facts["classes"]) == 1 else many
     source = known if labelled else "their names"
     return f", {len(facts['classes']):,} {noun} learned from {source}"
 

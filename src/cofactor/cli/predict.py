@@ -200,10 +200,12 @@ class _Job:
         copied = _Copied.of(source, self.id or _noted_id(source, opened), self.keep)
         added = _added_names(form, copied.columns)
         like = source.path if source.kind == "parquet" else None
-        with ExitStack() as after, opened_output(output) as file:
+        written = _WrittenRows(source)
+        whole = None if kind == "parquet" else written.whole_size  # Parquet holds rows back
+        with ExitStack() as after, opened_output(output, whole) as file:
             defuse = not self.keep_formulas
             with make_writer(file, kind, copied.columns, added, defuse, like) as writer:
-                counts = _write(writer, opened, source, column, copied, form)
+                counts = _write(writer, opened, written, column, copied, form)
             facts = {**_facts(opened, source, output, column, added, counts), **more}
             if manifest:  # it takes its place directly after the output
                 after.enter_context(delaying_signals())
@@ -318,13 +320,9 @@ def _predict_parts(
                 progress(f"file {place:,} of {len(left):,}")
                 found[name] = predict_part(name, task)
         else:
-            made = there.parts(left).map(predict_part, task).each(_itself)
+            made = there.parts(left).map(predict_part, task).values()
             found |= dict(zip(left, made, strict=True))
     return _together([noted for noted in found.values() if noted], table, output)
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _together(parts: list[dict[str, Any]], table: Path, output: Path) -> dict[str, Any]:
@@ -457,10 +455,24 @@ class _CellFormat:
         return cell if self.lists else one_cell(cell, self.separator)
 
 
+@dataclass
+class _WrittenRows:
+    """Counts the rows of a table that are read and written."""
+
+    source: Source
+    read: int = 0
+    written: int = 0
+
+    def whole_size(self, part: int) -> float:
+        """Estimate the size of the output from that of its first rows; count the other rows."""
+        total = self.read + sum(1 for _ in self.source.rows)
+        return part * total / max(self.written, 1)
+
+
 def _write(
     writer: Any,
     opened: models.OpenedModel,
-    source: Source,
+    counted: _WrittenRows,
     column: str,
     copied: _Copied,
     form: _CellFormat,
@@ -468,19 +480,21 @@ def _write(
     """Predict and write batch by batch; return how many rows, blank rows and escaped cells."""
     from cofactor.text.describe.answers import answer_documents
 
-    place, rows = source.place(column, "text"), 0
+    source = counted.source
+    place = source.place(column, "text")
     reason = form.columns.names.index("reason")
     reasons: Counter[str | None] = Counter()
     likeness: dict[str, Any] = {}
     for batch in batches(source.rows, _length, BATCH_TEXTS):
+        counted.read += len(batch)
         texts = [as_text(source, number, column, cells[place]) for number, cells in batch]
         likeness = likeness or _likeness(opened.model.vectorizer_, texts[:MAX_COMPARED_TEXTS])
         answers = form.cells(answer_documents(opened.model, texts))
         for (number, cells), answer in zip(batch, answers, strict=True):
             writer.write(copied.cells(number, cells), answer)
+            counted.written += 1
             reasons[answer[reason]] += 1
-        rows += len(batch)
-    return {"rows": rows, "defused": writer.defused, **_counts(reasons), **likeness}
+    return {"rows": counted.written, "defused": writer.defused, **_counts(reasons), **likeness}
 
 
 def _likeness(vectorizer: Any, texts: list[str]) -> dict[str, Any]:
@@ -526,7 +540,9 @@ def _facts(
 def _tell(facts: dict[str, Any], plain: list[str], output: Path | None) -> None:
     """Say what was written; ``plain`` are the names that the new columns would like to have."""
     where = f" to {output}" if output else ""
-    note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
+    encoding = facts["input"]["encoding"]
+    read = f"; read as {encoding}" if encoding else ""  # Parquet and Excel have none
+    note(f"Wrote {facts['rows']:,} rows{where}{read}.")
     if facts["blank"]:
         note(
             f"{_rows(facts, 'blank')} no word that the model knows, so nothing is predicted there."

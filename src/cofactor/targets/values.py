@@ -6,6 +6,7 @@ they are nonnegative, as the factorization needs them. Predictions stay within w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -284,10 +285,11 @@ def _scaled(table: Array, started: Array | None) -> Array:
     return np.where(logs, np.log(np.where(logs, moved, 1.0)), table)
 
 
-def tell_of_logarithms(coding: ValueCoding) -> None:
-    """Warn that logarithms are learned though nobody asked for them."""
+def tell_of_logarithms(coding: ValueCoding, names: Sequence[Any]) -> None:
+    """Warn that logarithms are learned of the numbers with some names, though nobody asked."""
     if coding.logs.any():
-        which = "" if coding.logs.all() else f" in {int(coding.logs.sum())} of its columns"
+        logs = [repr(name) for name, log in zip(names, coding.logs, strict=True) if log]
+        which = "" if len(logs) == len(names) else f" in {', '.join(logs)}"
         warn(
             ParameterWarning(
                 (

@@ -353,7 +353,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             warn_of_labels(read_targets(y), self.task, self.n_components)
         self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
         if self.log == "auto" and predictions.predicted_kind(self.estimator_) == "numbers":
-            tell_of_logarithms(self.estimator_.coding)
+            tell_of_logarithms(self.estimator_.coding, self.target_names_)
         return self
 
     @checks_parameters
