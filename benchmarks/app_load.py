@@ -41,7 +41,7 @@ from cofactor import TopicModel
 VOCABULARY, WORDS_PER_TEXT = 30_000, 60
 MAX_FIRST_PAGE_SECONDS, MAX_FIT_SECONDS, MAX_ANSWER_SECONDS = 2.0, 3.0, 0.1
 LABELS_PER_FIT, PAUSE_SECONDS, READING_SECONDS = 5, 0.01, 0.15
-FIRST_LABELS = 4  # of each class, before anything is measured
+FIRST_LABELS = 2  # of each class, before anything is measured
 
 
 def made_texts(n: int, classes: int, seed: int = 0) -> tuple[list[str], list[int]]:
