@@ -32,7 +32,7 @@ help: ## show this list
 demo: .venv/installed ## fit a partly labelled corpus, print its topics, write demo/report.html
 	@$(BIN)/cofactor demo --report demo/report.html
 
-docs: native ## build the documentation into docs/_build/html (DOCS_ARGS="-D plot_gallery=0" runs no example)
+docs: native .venv/installed-gallery ## build the documentation into docs/_build/html (DOCS_ARGS="-D plot_gallery=0" runs no example)
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto $(DOCS_ARGS) docs docs/_build/html
 	@echo "Open docs/_build/html/index.html."
 
@@ -118,8 +118,8 @@ clean: ## remove the virtual environments, caches and built files
 	  $(BIN)/python -m pip install --quiet $(INCREMENTAL) --editable '.[$(EXTRAS)]' --group dev
 	@touch .venv/installed $@
 
-.venv/installed-wheels: .venv/installed-dev
-	@$(BIN)/python -m pip install --quiet --group wheels
+.venv/installed-wheels .venv/installed-gallery: .venv/installed-dev
+	@$(BIN)/python -m pip install --quiet --group $(patsubst .venv/installed-%,%,$@)
 	@touch $@
 
 INCREMENTAL = --no-build-isolation --config-settings build-dir=build/native

@@ -12,6 +12,7 @@ FIRST = (
     "digits",
     "spectra",
     "single_cells",
+    "blood_cells",
     "noise_models",
     "own_divergence",
 )

@@ -7,13 +7,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cofactor
-from cofactor.app.decisions import DecisionLog, LogLostError, Reviewed
+from cofactor.app.decisions import DecisionLog, LogLostError, Reviewed, log_path
 from cofactor.io.errors import InputError
 
 
@@ -302,11 +304,50 @@ def test_a_lost_log_is_noticed_and_restored(path, damage):
     assert path.stat().st_mode & 0o077 == 0
 
 
+def test_a_log_that_cannot_be_restored_stays_as_it_is(path, monkeypatch):
+    log = DecisionLog(path)
+    for i in range(4):
+        label(log, f"d{i}", "a")
+    path.write_bytes(b"other\n")
+    lines = [*log.lines]
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", Mock(side_effect=OSError(28, "No space left")))
+        with pytest.raises(OSError, match="no room for"):
+            log.restore(log.lines)
+    assert log.lines == lines
+    assert path.read_bytes() == b"other\n"
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    log.restore(log.lines)
+    assert path.read_bytes() == b"\n".join([*lines, b"other", b""])
+
+
+def test_the_log_is_beside_the_model_folder(tmp_path, monkeypatch):
+    assert log_path(Path("a/model")) == Path("a/model.decisions.jsonl")
+    (tmp_path / "model/b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "model")
+    assert log_path(Path()) == log_path(Path("b/..")) == tmp_path / "model.decisions.jsonl"
+
+
+def test_nobody_adds_to_a_log_that_was_replaced(path):
+    log, other = DecisionLog(path), DecisionLog(path)
+    label(log, "d0", "a")
+    path.write_bytes(b"")
+    with log.locked(may_lack=True):
+        waiting = Thread(target=label, args=(other, "d1", "b"))
+        waiting.start()
+        time.sleep(0.2)
+        path.rename(path.with_name("old"))  # what `restore` does
+        path.write_bytes(log.lines[0] + b"\n")
+    waiting.join()
+    assert list(labels_of(replay(path))) == ["d0", "d1"]
+
+
 def test_a_log_that_lacks_nothing_is_not_written_again(path, monkeypatch):
     """It would be shorter for a moment, in which other processes read it or this one is killed."""
     log = DecisionLog(path)
     written = [label(log, f"d{i}", "a") for i in range(4)]
-    monkeypatch.setattr(os, "ftruncate", lambda *given: pytest.fail("the log became shorter"))
+    for call in ("ftruncate", "replace"):
+        monkeypatch.setattr(os, call, lambda *given: pytest.fail("the log was written"))
     for lines in ([], log.lines[:2], log.lines):
         log.restore([*lines])
         assert log.read() == written

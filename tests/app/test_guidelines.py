@@ -1,5 +1,7 @@
 """Rules for labelling: Markdown becomes blocks, and markup of other kinds stays text."""
 
+import time
+
 import pytest
 
 from cofactor.app.guidelines import markdown_blocks, read_guidelines
@@ -45,6 +47,20 @@ def test_nothing_but_known_kinds_and_web_addresses_passes(text):
         for part in (part for line in block["lines"] for part in line):
             assert part["kind"] in ("text", "code", "strong", "em", "link")
             assert part.get("address", "https://").startswith(("http://", "https://"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# " + " x" * 40_000, "# a" + " " * 80_000 + "b", "# " + "# " * 40_000 + "x", "\n" * 99_000],
+)
+def test_long_lines_are_read_in_linear_time(text):
+    start = time.process_time()
+    markdown_blocks(text)
+    assert time.process_time() - start < 0.5
+
+
+def test_headings_may_end_in_marks():
+    assert kinds("## a # b  ##") == [("heading", [[("text", "a # b")]])]
 
 
 def test_all_letters_are_kept():

@@ -1,6 +1,8 @@
 """Decisions from files of other programs, and back to them."""
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -49,6 +51,60 @@ def test_a_correction_survives_the_same_command(start, tmp_path):
     again = start(every=1000)
     take_in(again, path)
     assert again.reviewed.labels_of(again.table.keys[0]) == ("a class of mine",)
+
+
+def test_a_file_with_an_unusable_label_changes_nothing_until_it_is_corrected(start, tmp_path):
+    session = start(every=1000)
+    rows = [choice(0, "Sport"), choice(1, "SPORT"), choice(2, "  ")]
+    path = lines(tmp_path / "p.jsonl", rows)
+    with pytest.raises(InputError, match=r"p.jsonl has the label '  '. .* 1 to 200 characters"):
+        take_in(session, path)
+    assert session.log.lines == []
+    take_in(session, lines(path, rows[:2]))
+    assert session.counts()["classes"] == {"Sport": 2}
+
+
+def test_an_import_continues_where_the_disk_was_full(start, tmp_path, monkeypatch):
+    session = start(every=1000)
+    path = lines(tmp_path / "p.jsonl", [choice(p, TRUTH[p], _annotator_id="Ada") for p in range(9)])
+    real, calls = session.decide_many, []
+
+    def decide_many(*arguments, **content):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        real(*arguments, **content)
+
+    monkeypatch.setattr(session, "decide_many", decide_many)
+    with pytest.raises(OSError, match="No space"):
+        take_in(session, path)
+    done = session.counts()["reviewed"]
+    assert 0 < done < 9
+    assert take_in(session, path).startswith(f"Took over {9 - done} labels")
+    assert [session.reviewed.labels_of(key) for key in session.table.keys[:9]] == [
+        (TRUTH[p],) for p in range(9)
+    ]
+    assert "was taken over before" in take_in(session, path)
+
+
+def test_a_file_that_was_undone_may_come_again(start, tmp_path):
+    session = start(every=1000)
+    path = lines(tmp_path / "p.jsonl", [choice(0, "a"), choice(1, "b")])
+    take_in(session, path)
+    session.undo("import")
+    assert "was taken over before" in take_in(session, path)  # one of two was undone
+    session.undo("import")
+    assert take_in(session, path).startswith("Took over 2 labels")
+
+
+def test_a_pipe_is_read_once(start, tmp_path):
+    session = start(every=1000)
+    os.mkfifo(path := tmp_path / "pipe")
+    for place in range(2):  # the second one is not taken for the first
+        content = json.dumps(choice(place, "a"))
+        with ThreadPoolExecutor() as pool:
+            pool.submit(path.write_text, content)
+            assert take_in(session, path).startswith("Took over 1 label")
 
 
 def test_one_undo_takes_a_label_of_many_texts_back(start, tmp_path):

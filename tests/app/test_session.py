@@ -327,6 +327,22 @@ def test_only_empty_classes_are_deleted(start):
     assert session.class_names == ["space", "sport", "food"]
 
 
+def test_classes_of_texts_that_are_not_in_the_table_are_not_deleted(start):
+    session = start(every=100)
+    make_classes(session)
+    session.decide("label", "me", 3, labels=["food"])
+    session.table = replace(session.table, texts=["x" + text for text in TEXTS])
+    session._counted = (-1, {})
+    with pytest.raises(ValueError, match="has labels of texts that are not in the table"):
+        session.delete_class("me", "food")
+    session._add("delete class", "me", id="food", name="food")  # by an earlier version
+    (row,) = elsewhere(session)["rows"]
+    assert (row["labels"], row["document"]) == ((), None)
+    with pytest.raises(StaleError, match="was deleted"):
+        session.take_over("me", {row["key"]: 3})
+    assert session.table.label_of(3, session.reviewed) == (None, None)
+
+
 def test_an_edit_that_was_not_logged_is_not_applied(start, monkeypatch):
     session = start()
     before, names = session.now, list(session.now.model.topic_names_)
@@ -377,6 +393,27 @@ def test_a_lost_log_stops_decisions_until_it_is_restored(start):
     assert session.lost is None
     assert session.class_names == ["space", "sport", "food"]
     session.decide("label", "me", 3, labels=["food"])
+
+
+def test_lines_in_memory_are_written_back_before_those_of_the_copy(start):
+    session = start(every=3)
+    make_classes(session)
+    answer(session, 9)
+    session.close()
+    session.log.path.unlink()
+    again = start(model=cofactor.load_model(session.folder), saved_decisions=12)
+    again.decide("label", "you", 3, labels=["food"], create=True)
+    lacking = again.lacking
+    again.log.path.unlink()
+    again.hear()
+    again.restore_log()
+    assert [d.content for d in again.lacking] == [d.content for d in lacking]
+    again.refitter.wait(30)
+    assert len(again.lacking) == len(lacking)  # the copy was not overwritten
+    again.restore_log()
+    assert again.lacking == []
+    kept = {review.document for review in session.reviewed.history}
+    assert again.reviewed.reviews.keys() == kept | {again.table.keys[3]}
 
 
 def test_labels_of_changed_texts_are_taken_over(start):

@@ -1,6 +1,7 @@
 """The texts of a table: their labels, and the queue in which they are labelled."""
 
-from datetime import UTC, datetime
+import json
+from datetime import UTC, datetime, timedelta
 
 from app_corpus import TEXTS, TRUTH, answer, make_classes
 from cofactor.app.text_queue import HOLD, free_texts
@@ -67,6 +68,17 @@ def test_many_tabs_and_processes_never_wait_and_never_share_a_text(start):
     assert other.next("one more") is None  # what is labelled does not come again
     other.hear()
     assert other.next("tab 1") == shown[1]
+
+
+def test_a_clock_that_is_ahead_holds_no_text_longer(start):
+    session = start(every=100)
+    ahead = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    shown = {"kind": "show", "by": "other", "at": ahead, "reason": "close call"}
+    session.log.path.write_text(json.dumps(shown | {"document": session.table.keys[5]}) + "\n")
+    session.hear()
+    now = datetime.now(UTC)
+    assert not free_texts(session.table, session.reviewed, "me", now)(5)
+    assert free_texts(session.table, session.reviewed, "me", now + HOLD)(5)
 
 
 def test_a_tab_holds_a_text_until_it_decides(start):

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from cofactor.cli.app import _default_folder
 from commands import cofactor, make_rows, read_table, write_table
 
 pytest.importorskip("uvicorn", reason="needs the extra cofactor[app]")
@@ -207,3 +208,22 @@ def test_names_that_no_text_has_are_noted(table, sessions):
     said = run(table, "--text", "body", "-k", "4", "--classes", "qqqq,zzzz").stderr
     assert "The names suggest nothing before the first labels." in said
     assert sessions[0].class_names == ["qqqq", "zzzz"]
+
+
+@pytest.mark.parametrize(
+    ("table", "folder"),
+    [
+        ("posts.v2.csv", "posts-model"),
+        ("data/*.csv", "data-model"),
+        ("data/posts-*.csv", "posts-model"),
+        ("2024/[ab]?.parquet", "2024-model"),
+        ("s3://bucket/*.csv", "bucket-model"),
+        (".hidden.csv", "here-model"),
+        ("a[1].csv", "a[1]-model"),
+    ],
+)
+def test_models_are_named_after_their_tables(tmp_path, monkeypatch, table, folder):
+    (here := tmp_path / "here").mkdir()
+    (here / "a[1].csv").touch()
+    monkeypatch.chdir(here)
+    assert _default_folder(Path(table)) == Path(folder)

@@ -324,7 +324,8 @@ def test_a_full_disk_keeps_what_was_there(place, tmp_path, monkeypatch, error):
     assert os.listdir(tmp_path) == ["b"]
 
 
-def test_a_table_that_changes_in_between(place, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["a.csv", "?.csv"])
+def test_a_table_that_changes_in_between(place, tmp_path, monkeypatch, name):
     path = write_table(tmp_path / "a.csv", make_rows(60))
     learn = WordVectorizer.fit
 
@@ -334,7 +335,7 @@ def test_a_table_that_changes_in_between(place, tmp_path, monkeypatch):
         return self
 
     monkeypatch.setattr(WordVectorizer, "fit", change)
-    done = cofactor("blocks", path, *READ, "-o", tmp_path / "b", code=2)
+    done = cofactor("blocks", tmp_path / name, *READ, "-o", tmp_path / "b", code=2)
     assert "changed while it was read" in done.stderr
     assert not (tmp_path / "b").exists()
 

@@ -59,6 +59,68 @@ def test_fit_says_what_was_found(folder, tmp_path):
     assert facts["classes"] == sorted(TYPES)
 
 
+def test_the_same_genes_can_be_chosen_as_in_python(tmp_path):
+    adata = draw_cells(n=150)
+    adata.var["mine"] = np.arange(600) % 4 == 0
+    adata.obs["donor"] = np.repeat(["a", "b", "c"], 50)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    names = [f"G{j}" for j in range(0, 600, 7)]
+    (tmp_path / "genes.txt").write_text("\n\n ".join(names))
+    chosen = {
+        "70": {"genes": 70},
+        "mine": {"genes": "mine"},
+        str(tmp_path / "genes.txt"): {"genes": names},
+        "80": {"genes": 80, "batch_key": "donor"},
+    }
+    for word, same in chosen.items():
+        options = ["--genes", word, *(["--batch", "donor"] if "batch_key" in same else [])]
+        facts = answer("check", tmp_path / "cells.h5ad", *options)
+        assert f"--genes {word}" in facts["next"]
+        cofactor("fit", tmp_path / "cells.h5ad", *options, "-k", "2", "-o", tmp_path / "model")
+        own = sc.load(tmp_path / "model")
+        here = sc.fit(adata, n_topics=2, **same)
+        assert own.genes.tolist() == here.genes.tolist()
+        assert len(own.genes) == facts["fitted_genes"]
+        assert own.facts["batch_key"] == same.get("batch_key")
+
+
+def test_the_remedy_for_missing_genes_names_the_option(folder, tmp_path):
+    new = anndata.read_h5ad(folder / "new.h5ad")
+    few = sc.load(folder / "model").genes[:60]
+    new[:, new.var_names.isin(few)].copy().write_h5ad(tmp_path / "few.h5ad")
+    said = cofactor("predict", folder / "model", tmp_path / "few.h5ad").stderr
+    assert "of the 200 genes of the model, which carry" in said
+    assert "fit a model on the genes that both have (--genes)." in said
+
+
+def test_topics_tell_the_shares_of_cells_that_have_a_marker(folder):
+    facts = answer("topics", folder / "model")
+    for row, found in zip(facts["classes"], sorted(TYPES), strict=True):
+        own = [m for m in sc.load(folder / "model").markers["classes"] if m.group == found]
+        shares = [[m.share, m.share_against] for m in own][:10]
+        assert row["genes_shares"] == shares
+        assert all(share > against for share, against in shares)
+    first, (share, against) = row["genes"][0], row["genes_shares"][0]
+    shown = cofactor("topics", folder / "model").stdout
+    assert f"{first} {100 * share:.0f}/{100 * against:.0f}%" in " ".join(shown.split())
+
+
+def test_topics_and_the_report_tell_the_same_of_topics(folder, tmp_path):
+    pytest.importorskip("altair")
+    from cofactor.sc.cells import open_cells
+    from cofactor.sc.report import read_cells
+
+    model = sc.load(folder / "model")
+    with open_cells(folder / "cells.h5ad", "counts") as cells:
+        own = {topic.topic: topic for topic in read_cells(model, cells).model.topics(10)}
+    for row in answer("topics", folder / "model")["topics"]:
+        topic = own[row["topic"]]
+        assert row["share"] == pytest.approx(topic.share, abs=1e-6)
+        assert (row["class"], row["labels"]) == (topic.label, topic.labels)
+        assert row["link"] == pytest.approx(topic.label_weight, abs=1e-6)
+    assert sum(row["labels"] for row in answer("topics", folder / "model")["topics"]) == 24
+
+
 def test_topics_show_markers(folder):
     facts = answer("topics", folder / "model")
     for row in facts["topics"]:
@@ -172,6 +234,14 @@ def test_folders_of_zarr(tmp_path):
         predict = ("predict", tmp_path / "model", tmp_path / name, "--layer", "counts")
         found.append(cofactor(*predict).stdout)
     assert found[0] == found[1]
+    copy = ("predict", tmp_path / "model", tmp_path / "cells.zarr", "--layer", "counts")
+    cofactor(*copy, "-o", tmp_path / "out.zarr")
+    cofactor(*copy[:2], tmp_path / "cells.h5ad", *copy[3:], "-o", tmp_path / "out.h5ad")
+    one, other = anndata.read_zarr(tmp_path / "out.zarr"), anndata.read_h5ad(tmp_path / "out.h5ad")
+    assert one.obs["ssnmf"].tolist() == other.obs["ssnmf"].tolist()
+    assert (one.obsm["X_ssnmf"] == other.obsm["X_ssnmf"]).all()
+    assert (one.layers["counts"] != adata.layers["counts"]).nnz == 0
+    assert "ssnmf" not in anndata.read_zarr(tmp_path / "cells.zarr").obs
 
 
 @pytest.mark.parametrize(
@@ -181,8 +251,14 @@ def test_folders_of_zarr(tmp_path):
         (("fit", "cells.h5ad", "--label", "a", "--label", "b", "-o", "m"), "given once"),
         (("fit", "cells.h5ad", "--label", "celltype", "-o", "m"), "Did you mean 'cell_type'"),
         (("fit", "cells.h5ad", "--jobs", "0", "-o", "m"), "--jobs 0"),
-        (("fit", "posts.csv", "--layer", "counts", "-o", "m"), "--layer counts needs an .h5ad"),
-        (("predict", "model", "new.h5ad", "-o", "out.zarr"), "only a copy of an .h5ad"),
+        (("fit", "posts.csv", "--layer", "counts", "-o", "m"), "--layer needs an .h5ad"),
+        (("fit", "posts.csv", "--genes", "10", "-o", "m"), "--genes needs an .h5ad"),
+        (("check", "posts.csv", "--batch", "day"), "--batch needs an .h5ad"),
+        (("fit", "cells.h5ad", "--batch", "doner", "-o", "m"), "--batch 'doner'"),
+        (("fit", "cells.h5ad", "--genes", "0", "-o", "m"), "--genes 0"),
+        (("fit", "cells.h5ad", "--genes", "hvg", "-o", "m"), "--genes 'hvg'"),
+        (("fit", "cells.h5ad", "--genes", "posts.csv", "-o", "m"), "names in --genes are not in"),
+        (("predict", "model", "new.h5ad", "-o", "out.zarr"), "must have the same ending"),
         (("predict", "model", "new.h5ad", "-o", "new.h5ad"), "is the table itself"),
         (("predict", "model", "new.h5ad", "-o", "o.h5ad", "--all-classes"), "is for tables"),
         (("predict", "model", "posts.csv"), "model of single cells"),

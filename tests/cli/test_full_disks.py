@@ -2,11 +2,13 @@
 
 import errno
 import os
+import re
+from contextlib import contextmanager
 
 import pytest
 
 from cofactor import load_model
-from cofactor.io import platform
+from cofactor.io import atomic, platform
 from commands import cofactor, make_rows, write_table
 
 READ = ("--text", "body", "--label", "team")
@@ -67,3 +69,51 @@ def test_suggestions_do_not_replace_a_file_unasked(tmp_path):
     assert "--force" in cofactor(*suggest, code=2).stderr
     assert (tmp_path / "s.xlsx").read_bytes() == before
     cofactor(*suggest, "--force")
+
+
+class SmallFile:
+    """A file on a disk that has room for a number of bytes."""
+
+    def __init__(self, file, room):
+        self.file, self.room = file, room
+
+    def write(self, data):
+        self.room -= len(data)
+        if self.room < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.file.write(data)
+        self.file.flush()
+
+
+def test_a_table_that_has_no_room_tells_about_how_much_it_takes(tmp_path, monkeypatch):
+    table = write_table(tmp_path / "a.csv", make_rows())
+    cofactor("fit", table, *READ, "-k", 3, "-o", tmp_path / "m")
+    predict = ("predict", tmp_path / "m", table, "-o", tmp_path / "p.csv")
+    cofactor(*predict)
+    size = (tmp_path / "p.csv").stat().st_size
+
+    @contextmanager
+    def small(path, file):
+        yield SmallFile(file, size // 3)
+
+    monkeypatch.setattr(atomic, "_compressed", small)
+    monkeypatch.setattr(atomic, "free_space", lambda path: 0)
+    said = cofactor(*predict, "--force", code=1).stderr
+    told = r"p\.csv\. It takes about ([\d.]+) kB, and ([\d.]+) kB are free, so about ([\d.]+) kB"
+    needed, free, missing = map(float, re.search(told, said).groups())
+    assert needed * 1e3 == pytest.approx(size, rel=0.1)
+    assert free * 1e3 == pytest.approx(size / 3, rel=0.1)
+    assert missing == pytest.approx(needed - free, abs=0.11)
+    assert (tmp_path / "p.csv").stat().st_size == size
+
+
+def test_an_anndata_file_that_has_no_room_leaves_nothing(tmp_path, full):
+    pytest.importorskip("anndata")
+    table = write_table(tmp_path / "a.csv", make_rows())
+    cofactor("fit", table, *READ, "-k", 3, "-o", tmp_path / "m")
+    (tmp_path / "disk").mkdir()
+    full(tmp_path / "disk")
+    out = tmp_path / "disk" / "m.h5ad"
+    said = cofactor("export", tmp_path / "m", "--to", "anndata", "-o", out, code=1).stderr
+    assert f"There is no room for {out}. It takes " in said  # known, as HDF5 writes to memory
+    assert os.listdir(tmp_path / "disk") == []

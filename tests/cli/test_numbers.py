@@ -1,5 +1,7 @@
 """Labels that are numbers: how they are read, learned, and written."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,7 @@ def test_a_column_of_which_some_labels_are_numbers_is_refused(tmp_path, odd):
     path = write_table(tmp_path / "a.csv", rows, ("id", "body", "price"))
     done = cofactor("fit", path, *READ, "-o", tmp_path / "m", code=2)
     assert repr(odd) in done.stderr
+    assert "--unlabelled" in done.stderr
     assert not (tmp_path / "m").exists()
     further = ("--unlabelled", odd)
     assert answer("fit", path, *READ, *further, "-o", tmp_path / "m")["input"]["labelled"] == 119
@@ -139,3 +142,22 @@ def test_an_explanation_says_that_scores_are_logarithms(home, tmp_path):
     assert "Scores are logarithms" in done.stderr
     cofactor("fit", home / "plain.csv", *READ, "--log", "no", "-o", tmp_path / "m")
     assert "logarithms" not in cofactor("explain", tmp_path / "m", "moon orbit rocket").stderr
+
+
+def test_two_columns_of_numbers_are_told_apart(tmp_path):
+    rows = [
+        [i, body, f"{price:.2f}", f"{20 + 5 * np.log(price):.1f}"] for i, body, price in priced()
+    ]
+    path = write_table(tmp_path / "a.csv", rows, ("id", "body", "price", "weight"))
+    read = ("--text", "body", "--label", "price", "--label", "weight", "-k", 3)
+    said = cofactor("fit", path, *read, "-o", tmp_path / "m").stderr
+    assert "of which few are very large in 'price', so their logarithms are learned" in said
+    score = r"[-\d.]+"
+    each = rf"; price {score} of logarithms, {score} in its units; weight {score}"
+    assert re.search(each, said), said
+    shown = cofactor("topics", tmp_path / "m").stdout
+    assert len(re.findall(r"price [\d,.]+, weight [\d.]+", shown)) == 3
+    text = " ".join(WORDS["space"][:3])
+    explained = ("explain", tmp_path / "m", text, "--class")
+    assert "Scores are logarithms" in cofactor(*explained, "price").stderr
+    assert "Scores are logarithms" not in cofactor(*explained, "weight").stderr

@@ -1,6 +1,7 @@
 """Tables in several files."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,22 @@ def test_predictions_go_on_where_they_were_stopped(corpus, tmp_path):
     assert "has predictions of another model, or with other options" in done.stderr
     answer(*again, out, "--topics", "--force")
     assert "topic_3_share" in (out / "part-000.csv").read_text().splitlines()[0]
+
+
+def test_predictions_never_replace_the_files_that_they_are_for(corpus, tmp_path):
+    new, elsewhere = tmp_path / "new", tmp_path / "elsewhere"
+    shutil.copytree(corpus / "data", new)
+    shutil.copytree(new, elsewhere / "data")
+    (elsewhere / "data/part-016.csv").unlink()
+    (elsewhere / "data/part-016.csv").hardlink_to(new / "part-016.csv")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.csv")}
+    for output, replaced in ((new, "part-000.csv"), (elsewhere / "data", "part-016.csv")):
+        (output / "_manifests").mkdir()  # the folder of an earlier command
+        for force in ((), ("--force",)):
+            command = ("predict", corpus / "model", new / "*.csv", "-o", output, *force)
+            said = cofactor(*command, code=2).stderr
+            assert f"{replaced}, a file of the table; name another folder" in " ".join(said.split())
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.csv")} == before
 
 
 def test_refusals(corpus, tmp_path):

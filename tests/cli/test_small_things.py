@@ -143,3 +143,12 @@ def test_a_limit_that_cuts_off_telling_words_is_said(tmp_path):
     assert "try --words 20" in " ".join(found["warnings"])
     found = answer("fit", *read, "-o", tmp_path / "all", "--words", 24)
     assert "--words" not in " ".join(found["warnings"])
+
+
+def test_a_single_class_has_no_score_to_expect(tmp_path):
+    rows = [[text, "only" if i % 3 else ""] for i, (_, text, *_) in enumerate(make_rows())]
+    table = write_table(tmp_path / "a.csv", rows, ("text", "label"))
+    fit = ("fit", table, "--text", "text", "--label", "label", "-k", 3, "-o", tmp_path / "m")
+    said = cofactor(*fit).stderr
+    assert ", 1 class learned from" in said
+    assert "Expected" not in said

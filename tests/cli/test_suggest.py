@@ -64,3 +64,13 @@ def test_doubtful_needs_classes(home, tmp_path):
     assert "--doubtful needs labels that are classes" in done.stderr
     done = cofactor("suggest", tmp_path / "m", home / "posts.csv", "-n", 4)
     assert done.stdout.count("first of its topic") == 3
+
+
+def test_nothing_to_suggest_is_said(tmp_path):
+    rows = [row for row in make_rows() if row[2]]
+    table = write_table(tmp_path / "a.csv", rows)
+    read = ("--text", "body", "--label", "team")
+    cofactor("fit", table, *read, "-k", 3, "-o", tmp_path / "m")
+    said = cofactor("suggest", tmp_path / "m", table, "-o", tmp_path / "s.csv").stderr
+    assert "Wrote 0 rows" in said
+    assert "All texts are labelled; --doubtful" in said

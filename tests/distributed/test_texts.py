@@ -106,6 +106,10 @@ def test_predictions_of_a_dataframe(client, here):
         computed.astype(object), here.annotate(whole, text="body").astype(object)
     )
     assert list(found.columns) == list(computed.columns)
+    none = dataframe.from_pandas(whole, npartitions=3)
+    few = distributed.predict(here, none[none["id"] > len(TEXTS) - 3], text="body")
+    with client.as_current():  # the first partitions are empty
+        assert few.compute()["prediction"].tolist() == computed["prediction"].tolist()[-2:]
     with pytest.raises(TypeError, match="pass a dask dataframe with a column of texts"):
         distributed.predict(here, parts(TEXTS))
 
@@ -118,6 +122,18 @@ def test_refusals(client):
         distributed.fit_texts(client, parts(TEXTS), parts(LABELS)[:1], model)
     with pytest.raises(ValueError, match="there is no cluster; create a client first"):
         model.fit(parts(TEXTS))
+    for name in ("sample_weight", "target_weights", "fit_with"):
+        with pytest.raises(ValueError, match=f"{name} cannot be used with a dask collection"):
+            model.fit(parts(TEXTS), parts(LABELS), **{name: [1.0]})
+    from cofactor.distributed.texts import TextCluster
+
+    with pytest.raises(ValueError, match="target_weights cannot be used with a cluster; leave it"):
+        TopicModel(6, random_state=0).fit(
+            TEXTS,
+            LABELS,
+            target_weights=np.ones(len(TEXTS)),
+            fit_with=TextCluster.of(client).fit_matrix,
+        )
 
 
 def test_a_stopped_fit_goes_on_with_what_was_counted_and_vectorised(client, here, tmp_path):

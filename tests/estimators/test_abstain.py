@@ -49,10 +49,26 @@ def test_labels_are_left_out_one_by_one(made):
 
 def test_expected_coverage_counts_held_out_labels():
     held_out = np.array([[0.9, 0.6, 0.95, 0.99], [1, 1, 0, 1], [1, 2, 1, 2.0]])
-    found = ExpectedCoverage.of(held_out, 0.9)
+    found = ExpectedCoverage.of(held_out, None, 0.9)
     assert (found.coverage, found.accuracy) == pytest.approx((4 / 6, 3 / 4))
     assert (found.low, found.high) == wilson_interval(0.75, 4)
-    assert str(ExpectedCoverage.of(held_out, 1.0)) == "no prediction"
+    assert str(ExpectedCoverage.of(held_out, None, 1.0)) == "no prediction"
+
+
+def test_expected_coverage_leaves_out_unlike_samples():
+    held_out = np.array([[0.9, 0.6, 0.95, 0.99], [1, 1, 0, 1], np.ones(4)])
+    unlike = np.array([0.2, 0.99, 0.97, np.nan])
+    assert ExpectedCoverage.of(held_out, unlike, 0.0).coverage == 1.0
+    found = ExpectedCoverage.of(held_out, unlike, 0.5)
+    assert (found.coverage, found.accuracy) == (0.5, 1.0)
+
+
+def test_expected_coverage_holds_if_only_unlike_samples_are_left_out(made, model):
+    expected, found = model.expected_coverage(0.01), model.predict(made[2], abstain=0.01)
+    given = np.mean([one is not None for one in found])
+    assert given < 1.0
+    assert expected.coverage < 1.0
+    assert expected.coverage == pytest.approx(given, abs=0.04)
 
 
 def test_expected_coverage_holds_on_new_samples(made, model):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from sklearn.metrics import roc_auc_score
 
 from cofactor import SSNMFClassifier, SSNMFRegressor, load_model, save
@@ -92,6 +92,29 @@ def test_a_stream_knows_its_labelled_samples():
         stream.partial_fit(X[part], labels(y, 20, hidden=3)[part], classes=np.arange(3))
     new, truth = drawn(seed=1)
     assert roc_auc_score(truth == 3, stream.unlike(new)) > 0.9
+
+
+def test_empty_labelled_samples_do_not_count():
+    X, y = drawn(depth=12.0)  # so few counts that the rows are sparse
+    known, new = labels(y), drawn(seed=1, depth=12.0)[0]
+    full = SSNMFClassifier(4, random_state=0).fit(X, known)
+    assert full.pooled_head.familiar.samples.shape[0] == 8 * K
+    empty = csr_array(vstack([X, csr_array((1, 80))]))
+    model = SSNMFClassifier(4, random_state=0).fit(empty, np.r_[known, 0])
+    assert model.pooled_head.familiar.samples.shape[0] == 8 * K
+    same = model.predict(new) == full.predict(new)
+    assert same.mean() > 0.95
+    np.testing.assert_allclose(model.unlike(new)[same], full.unlike(new)[same], atol=0.02)
+
+
+def test_a_held_out_sample_is_not_compared_with_itself(model):
+    """Otherwise labelled samples would never be unlike the others of their class."""
+    unlike = model.pooled_head.held_out_unlike
+    assert unlike.shape == model.pooled_head.held_out.shape[1:]
+    X, y = drawn()
+    known = np.flatnonzero(labels(y, hidden=3) >= 0)
+    itself = model.unlike(X[known])
+    assert np.nanmean(unlike) > np.nanmean(itself) + 0.2
 
 
 def test_where_it_is_not_known():

@@ -74,7 +74,7 @@ def test_lines_of_threads_stay_whole(windows, tmp_path):
 def test_a_file_is_replaced(windows, tmp_path):
     path = tmp_path / "table.csv"
     for text in "one", "two":
-        atomic.write_text(path, text)
+        atomic.write_data(path, text.encode())
     assert path.read_text() == "two"
     assert os.listdir(tmp_path) == ["table.csv"]
 
@@ -83,7 +83,7 @@ def test_a_file_that_is_open_elsewhere_is_named(windows, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("old")
     with path.open(), pytest.raises(PermissionError, match=r"table\.csv is read-only or open"):
-        atomic.write_text(path, "new")
+        atomic.write_data(path, b"new")
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["table.csv"]
 
@@ -94,7 +94,7 @@ def test_a_file_that_is_open_for_a_moment_is_waited_for(windows, tmp_path):
     path.write_text("old")
     file = path.open()
     threading.Timer(0.1, file.close).start()
-    atomic.write_text(path, "new")
+    atomic.write_data(path, b"new")
     assert path.read_text() == "new"
 
 

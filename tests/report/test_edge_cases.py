@@ -69,6 +69,8 @@ def test_one_class(corpus):
         model = TopicModel(2, random_state=0).fit(corpus[0], y)
     page = render_report(model, corpus[0], y)
     assert "There is a single class, too little to test the predictions." in page
+    assert "Topics and classes" not in page  # a map of one colour
+    assert "<b>only</b>" not in page  # nor on each card
     assert "on new documents like those of the fit" not in page  # always right
 
 

@@ -113,6 +113,22 @@ def test_report_and_fit_have_one_score(kind, monkeypatch):
         assert found.all_scores()[MODEL][1] == pytest.approx(expected.natural[0])
 
 
+def test_a_true_number_without_a_logarithm_does_not_count_on_that_scale():
+    texts, places, rng = noisy()
+    y = np.exp(places.mean(axis=1) + rng.normal(size=90))
+    known = np.where(np.arange(90) < 60, y, np.nan)
+    model = TopicModel(3, task="numbers", log="yes", random_state=0).fit(texts, known)
+    truth, others = np.r_[y[:89], 0.0], np.r_[y[:89], np.nan]
+    tested, without = (
+        evaluation.evaluate(read_material(model, texts, known, one)) for one in (truth, others)
+    )
+    assert tested.all_scores()[MODEL][0] == pytest.approx(without.all_scores()[MODEL][0])
+    assert tested.all_scores()[MODEL][1] != without.all_scores()[MODEL][1]
+    assert tested.interval(tested.predictions[MODEL]) == without.interval(
+        without.predictions[MODEL]
+    )
+
+
 def test_topics_without_labels_predict_numbers_about_as_well_as_the_mean():
     texts, _, rng = noisy()
     y = 90 + rng.normal(size=90)

@@ -14,7 +14,7 @@ import pytest
 import cofactor
 from cofactor import SSNMFClassifier, load_model
 from cofactor.report import render_report, write_report
-from cofactor.report.figures import draw
+from cofactor.report.figures import _middle_cut, draw
 from cofactor.report.html import safe_json
 from cofactor.report.page_content import prepare
 from cofactor.report.vega_script import library
@@ -239,3 +239,10 @@ def test_outside_of_notebooks_it_says_where_to_look(model):
     assert "save('report.html')" in said
     with pytest.raises(ValueError, match="height='tall' must be a positive whole number"):
         model.show(height="tall")
+
+
+def test_long_names_of_classes_lose_their_middle():
+    found = re.fullmatch(r"length\(datum.label\) > 25 \? (.*) : datum.label", _middle_cut(25))
+    assert found[1] == "slice(datum.label, 0, 12) + '…' + slice(datum.label, -12)"
+    names = [f"comp.sys.ibm.pc.hardware / {size}" for size in ("short", "long", "longest")]
+    assert len({name[:12] + name[-12:] for name in names}) == 3

@@ -101,3 +101,8 @@ def test_small_classes_are_merged_in_the_confusion():
     counts = [row["documents"] for row in pairs]
     assert counts == sorted(matrix[matrix > 0].tolist(), reverse=True)
     assert all(matrix[ord(p["truth"]) - 97, ord(p["prediction"]) - 97] for p in pairs)
+
+
+def test_large_errors_have_no_exponent():
+    assert scores._format_more("numbers", "mean error", 1023.4) == "1,023"
+    assert scores._format_more("numbers", "mean error", 3.14159) == "3.14"

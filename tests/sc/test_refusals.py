@@ -49,7 +49,9 @@ def test_names_that_are_not_there(adata):
     adata.layers["raw_counts"] = adata.X
     assert_says(fit(adata, layer="counts"), "raw_counts")
     assert_says(fit(adata, unlabelled="Unknwon"), "unlabelled.*'Unknwon'", "cell_type")
-    assert_says(fit(adata, genes="hvg"), "genes='hvg'", "column of var")
+    assert_says(fit(adata, genes="hvg"), "genes='hvg'", "var has no columns; pass a number")
+    adata.var["variable"] = True
+    assert_says(fit(adata, genes="variabel"), "genes='variabel'", "Did you mean 'variable'")
     assert_says(fit(adata, genes=np.ones(3, bool)), "genes", r"\(3,\)", "600")
     assert_says(fit(adata, genes=np.zeros(600, bool)), "genes is False for every gene")
     assert_says(fit(adata, genes=["CD3D", "G0"]), "1 of 2 names in genes", "'CD3D'", "var_names")
@@ -65,8 +67,8 @@ def test_columns_that_hold_no_classes(adata):
 
 
 def test_parameters_that_are_none(adata):
-    assert_says(fit(adata, n_topics=0), "n_topics is 0", "at least 1")
-    assert_says(fit(adata, genes=-5), "genes is -5", "at least 1")
+    assert_says(fit(adata, n_topics=0), "n_topics=0", "at least 1")
+    assert_says(fit(adata, genes=-5), "genes=-5", "at least 1")
     assert_says(fit(adata, n_top_genes=20), "n_top_genes is called genes here", "genes=20")
     assert_says(fit(adata, labels=["cell_type"]), "labels", "one column")
     assert_says(fit(adata, n_iter=3), "n_iter", "SSNMFClassifier")

@@ -233,6 +233,39 @@ def test_logarithms_of_negative_numbers_are_refused(y):
         encode_values(y, n_samples=len(y), log="yes")
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_choose_logarithms_and_limits_as_repeated_rows_do(seed):
+    random = np.random.default_rng(seed)
+    y = np.round(np.exp(random.normal(1.0, 0.8, size=30)), 1)
+    counts = random.integers(0, 6, size=30)
+    settings = {"log": "auto", "limited": True}
+    weighted = read(y, sample_weight=counts.astype(float), **settings)
+    repeated = read(np.repeat(y, counts), **settings)
+    assert weighted.logs.tolist() == repeated.logs.tolist()
+    assert (weighted.low, weighted.high) == (repeated.low, repeated.high)
+    assert_allclose(weighted.offset, repeated.offset)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0])
+def test_rows_without_weight_need_no_logarithm(bad):
+    y = np.r_[skewed(), bad]
+    weights = np.r_[np.ones(200), 0.0]
+    targets, coding = encode_values(y, n_samples=201, log="yes", sample_weight=weights)
+    without, same = encode_values(y[:-1], n_samples=200, log="yes")
+    assert_allclose(np.asarray(targets.values)[:-1], np.asarray(without.values))
+    assert (coding.offset, coding.started) == (same.offset, same.started)
+    assert np.isfinite(np.asarray(targets.values)).all()
+
+
+def test_numbers_without_a_logarithm_have_no_place_on_the_scale():
+    coding = read(skewed(), log="yes")
+    assert np.isnan(coding.scaled(np.array([[1.0], [0.0], [-2.0]]))).ravel().tolist() == [
+        False,
+        True,
+        True,
+    ]
+
+
 def test_limits_are_where_numbers_pile_up():
     stars = np.tile([1.0, 2.0, 5.0, 10.0], 25)
     assert (read(stars, limited=True).low, read(stars, limited=True).high) == (1.0, 10.0)

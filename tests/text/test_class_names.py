@@ -263,8 +263,8 @@ def labels_by(encoder, classes):
 def test_the_sentence_about_the_start():
     rows = [ClassStart("a", 1200, 1500, 0.9), ClassStart("b", 20, 500, 0.5)]
     assert starts_sentence(rows, 2000) == (
-        "Names gave 1,220 of 2,000 documents a first label; words and names agree on 80 % of them, "
-        "least on 'b' (50 %)."
+        "Names gave 1,220 of 2,000 documents a first label; words agree with names on 80 % of the "
+        "2,000 documents nearest to a class, least on 'b' (50 %)."
     )
 
 

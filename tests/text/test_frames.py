@@ -184,6 +184,15 @@ def test_answers_come_back_in_the_kind_that_was_given(model, kind, options):
         assert answer.index.tolist() == list(range(100, 140))
 
 
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_table_without_rows_gets_the_columns(model, library):
+    full = library.DataFrame({"body": TEXTS[:3]})
+    none = model.annotate(full[:0], text="body")
+    assert len(none) == 0
+    assert list(none.columns) == list(model.annotate(full, text="body").columns)
+    assert model.annotate([]) == []
+
+
 def test_answers_are_those_of_the_model(model):
     rows = model.annotate(TEXTS, all_classes=True, abstain=0.9)
     P = model.predict_proba(TEXTS)

@@ -6,7 +6,7 @@ import pytest
 from cofactor import TopicModel
 from cofactor.text import WordVectorizer
 from cofactor.text.text_parts import LocalParts, TextPart, as_part, fit_parts
-from cofactor.text.vectorizer.word_vectorizer import WordCounts
+from cofactor.text.vectorizer.counts import WordCounts
 from commands import make_rows
 
 ROWS = make_rows()

@@ -17,7 +17,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import takewhile
@@ -90,7 +90,7 @@ class DecisionLog:
         """Write a line to the locked file; ``durable`` waits until it is on the disk."""
         before = os.fstat(file).st_size
         try:
-            with atomic.telling_of_full_disks(self.path, lambda: len(line), complete=True):
+            with atomic.telling_of_full_disks(self.path, len(line)):
                 write_all(file, _end_of_torn_line(file, before) + line)
                 if durable:
                     os.fsync(file)
@@ -115,16 +115,22 @@ class DecisionLog:
             os.close(file)
 
     @contextmanager
-    def locked(self) -> Iterator[int]:
-        """Open the file for writing; other processes wait until the block ends."""
-        if self._read_to and not self.path.exists():
-            raise self._lost("was deleted")
-        file = _open_plain(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-        try:
-            with platform.HERE.locked(file):
-                yield file
-        finally:
-            os.close(file)
+    def locked(self, *, may_lack: bool = False) -> Iterator[int]:
+        """Open the file for writing; other processes wait until the block ends.
+
+        Unless it ``may_lack`` lines that were read, a file that was deleted is not made anew.
+        """
+        while True:
+            if self._read_to and not may_lack and not self.path.exists():
+                raise self._lost("was deleted")
+            file = _open_plain(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            try:
+                with platform.HERE.locked(file):
+                    if _is_at(file, self.path):  # otherwise `restore` of another process was faster
+                        yield file
+                        return
+            finally:
+                os.close(file)
 
     def read_on(self, file: int) -> list[Decision]:
         """Return the decisions that were not read yet."""
@@ -142,19 +148,21 @@ class DecisionLog:
     def restore(self, lines: Sequence[bytes]) -> None:
         """Put lines that the file lacks in front of those that it has; forget what was read.
 
-        The file may have further lines by now, which keep their meaning.
+        The file may have further lines by now, which keep their meaning. The whole is written
+        beside the file and takes its place: a failure leaves the file, and what was read, as is.
         """
-        self.lines, self._read_to, self.unreadable = [], 0, 0
-        with self.locked() as file:
+        with ExitStack() as lock:
+            file = lock.enter_context(self.locked(may_lack=True))
             present = _read_whole_lines(file, 0, os.fstat(file).st_size).split(b"\n")[:-1]
             pairs = zip(lines, present, strict=False)
             same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-            if same == len(lines):
-                return  # other processes read without a lock and must not see a shorter file
-            moved = [_moved(line, same, len(lines) - same) for line in present[same:]]
-            os.ftruncate(file, sum(len(line) + 1 for line in lines[:same]))
-            write_all(file, b"".join(line + b"\n" for line in [*lines[same:], *moved]))
-            os.fsync(file)
+            if same < len(lines):
+                moved = [_moved(line, same, len(lines) - same) for line in present[same:]]
+                with atomic.place_of(self.path, private=True) as new:
+                    new.write_bytes(join_lines([*lines, *moved]))
+                    if not platform.HERE.replaces_open_files:
+                        lock.close()  # whoever adds a line now will miss it, and restore it
+        self.lines, self._read_to, self.unreadable = [], 0, 0
 
     def _lost(self, what: str) -> LogLostError:
         return LogLostError(
@@ -178,6 +186,11 @@ def encode_line(kind: str, by: str, **content: Any) -> bytes:
             f"The decision takes {len(line):,} bytes; the limit is {MAX_LINE_BYTES:,}."
         )
     return line
+
+
+def join_lines(lines: Iterable[bytes]) -> bytes:
+    """Return the content of a file that has these lines."""
+    return b"".join(line + b"\n" for line in lines)
 
 
 def read_line(line: bytes, number: int) -> Decision | None:
@@ -207,18 +220,6 @@ def write_all(file: int, data: bytes) -> None:
         data = data[os.write(file, data) :]
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a file by one that only this user can read."""
-    new = path.with_name(f".{path.name}.writing-{os.getpid()}")
-    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | platform.BINARY, 0o600)
-    try:
-        write_all(file, data)
-        os.fsync(file)
-    finally:
-        os.close(file)
-    platform.HERE.replace(new, path)
-
-
 def _open_plain(path: Path, flags: int) -> int:
     """Open a file; reject a pipe, which would block, and other things that are no files."""
     file = os.open(path, flags | platform.BINARY | platform.UNBLOCKED, 0o600)
@@ -226,6 +227,14 @@ def _open_plain(path: Path, flags: int) -> int:
         os.close(file)
         raise InputError(f"{at(path)} is not a regular file; move it away.")
     return file
+
+
+def _is_at(file: int, path: Path) -> bool:
+    """Return whether an open file is still the one at a path."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _read_whole_lines(file: int, start: int, end: int) -> bytes:
@@ -239,7 +248,8 @@ def _end_of_torn_line(file: int, size: int) -> bytes:
 
 
 def log_path(folder: Path) -> Path:
-    """Return the file of the decisions about a model folder."""
+    """Return the file of the decisions about a model folder; "." has a name, too."""
+    folder = folder if folder.name not in ("", "..") else Path(os.path.abspath(folder))
     return folder.with_name(f"{folder.name}.decisions.jsonl")
 
 
@@ -356,6 +366,7 @@ class Reviewed:
         self.shown.pop(decision.by, None)
         reason = decision.content.get("reason")
         if isinstance(document, str) and isinstance(reason, str) and since.tzinfo is not None:
+            since = min(since, datetime.now(UTC))  # the clock of another machine may be ahead
             self.shown[decision.by] = Shown(document, since, reason, decision.number)
         return True
 

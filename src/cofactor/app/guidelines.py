@@ -21,7 +21,7 @@ _PARTS = re.compile(
     r"|\*\*(?P<strong>[^*]+)\*\*|\*(?P<em>[^*]+)\*|\b_(?P<em2>[^_]+)_\b"
 )
 _LINES = (
-    ("heading", re.compile(r"(#{1,6})\s+(.*?)\s*#*$")),
+    ("heading", re.compile(r"(#{1,6})\s+(.*)$")),
     ("bullet", re.compile(r"\s*([-*+])\s+(.*)$")),
     ("number", re.compile(r"\s*(\d{1,4})[.)]\s+(.*)$")),
     ("quote", re.compile(r"\s*(>)\s?(.*)$")),
@@ -45,7 +45,7 @@ def markdown_blocks(text: str) -> list[dict[str, Any]]:
     [{'kind': 'heading', 'level': 1, 'lines': [[{'kind': 'text', 'text': 'Rules <b>'}]]}]
     """
     found: list[dict[str, Any]] = []
-    for place, piece in enumerate(re.split(r"^\s*```.*$", text, flags=re.MULTILINE)):
+    for place, piece in enumerate(re.split(r"^[^\S\n]*```.*$", text, flags=re.MULTILINE)):
         if place % 2:
             code = [{"kind": "text", "text": piece.strip("\n")}]
             found.append({"kind": "code", "level": 0, "lines": [code]})
@@ -72,7 +72,9 @@ def _line(line: str) -> tuple[str, int, str]:
     """Return the kind of a line, the level of a heading, and its content."""
     for kind, pattern in _LINES:
         if (match := pattern.match(line)) is not None:
-            return kind, len(match[1]) if kind == "heading" else 0, match[2]
+            if kind == "heading":
+                return kind, len(match[1]), match[2].rstrip("#").rstrip()
+            return kind, 0, match[2]
     return ("text" if line.strip() else "blank"), 0, line.strip()
 
 

@@ -134,10 +134,13 @@ def elsewhere(session: Session) -> dict[str, Any]:
             place = _same_row(session, rows_by_name.get(str(content.get("row"))), excerpt)
         if place is not None and table.keys[place] in reviewed.reviews:
             place = None  # this text has a decision of its own
+        labels = reviewed.classes.shown(review.labels)
+        if review.labels and not labels:
+            place = None  # its class was deleted
         found.append(
             {
                 "key": key,
-                "labels": reviewed.classes.shown(review.labels),
+                "labels": labels,
                 "excerpt": excerpt,
                 "at": review.decision.at,
                 "document": place,
@@ -225,6 +228,7 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
         "blind": blind,
         "prediction": None if blind else said["prediction"],
         "confidence": None if blind else said["confidence"],
+        "unlike": not blind and session.now.is_unlike(place),
         "leading": None if contrast is None else name(contrast.target),
         "rival": None if contrast is None else name(contrast.rival),
         "probabilities": [] if told is None else _probabilities(session, text, bool(told.words)),
@@ -376,6 +380,7 @@ def _row(session: Session, place: int, label: Any, words: list[str]) -> dict[str
         "source": source,
         "prediction": session.prediction(place) or [],
         "confidence": document.confidence,
+        "unlike": session.now.is_unlike(place),
         "topic": document.topic,
         "topic_name": document.name,
         "date": _date(session.table, place),

@@ -27,9 +27,9 @@ from cofactor.app.decisions import (
     Reviewed,
     copy_path,
     encode_line,
+    join_lines,
     log_path,
     read_line,
-    write_private,
 )
 from cofactor.app.estimate import (
     Check,
@@ -53,6 +53,7 @@ from cofactor.app.text_queue import (
     wants_second_opinion,
 )
 from cofactor.app.topic_edits import Edit, Trial, check_edit
+from cofactor.io.atomic import write_whole
 from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.text import TopicModel
 from cofactor.text.describe.compare import measure_drift
@@ -94,8 +95,12 @@ class Situation:
     @cached_property
     def unlike(self) -> list[int]:
         """The documents that are unlike the labelled ones of their class, the farthest first."""
-        far = [(one.unlike or 0.0, place) for place, one in enumerate(self.documents)]
-        return [p for value, p in sorted(far, key=lambda one: -one[0]) if value >= UNLIKE_LEVEL]
+        far = [place for place in range(len(self.documents)) if self.is_unlike(place)]
+        return sorted(far, key=lambda place: -self.documents[place].unlike)
+
+    def is_unlike(self, place: int) -> bool:
+        """Return whether a document is unlike the labelled ones of its class."""
+        return bool((self.documents[place].unlike or 0.0) >= UNLIKE_LEVEL)
 
 
 class LabelState(NamedTuple):
@@ -240,6 +245,8 @@ class Session:
                 if review is None or review.labels is None or key in self.table.places:
                     raise StaleError("One of these decisions has changed; look at them again.")
                 labels = [*self.reviewed.classes.shown(review.labels)]
+                if review.labels and not labels:  # which would say that no class fits
+                    raise StaleError("The class of one of these texts was deleted; label it anew.")
                 self.decide("label", by, place, labels=labels, replaces=key)
 
     def write_note(self, by: str, place: int, text: str) -> None:
@@ -251,18 +258,23 @@ class Session:
 
     def make_class(self, by: str, name: str) -> None:
         """Create a class."""
-        self._add("class", by, name=self._checked_name(name))
+        self._add("class", by, name=self.checked_name(name))
 
     def rename_class(self, by: str, old: str, new: str) -> None:
         """Rename a class; if another class has the new name, merge them."""
         identity = self._identity(old)
-        self._add("rename class", by, id=identity, old=old, new=self._checked_name(new, but=old))
+        self._add("rename class", by, id=identity, old=old, new=self.checked_name(new, but=old))
 
     def delete_class(self, by: str, name: str) -> None:
         """Delete a class that no document has."""
         identity = self._identity(name)
+        said = f"The class {name!r} has labels"
         if self.counts()["classes"][name]:
-            raise ValueError(f"The class {name!r} has labels; merge it into another class instead.")
+            raise ValueError(f"{said}; merge it into another class instead.")
+        if any(name in (self.reviewed.labels_of(key) or ()) for key in self.reviewed.reviews):
+            raise ValueError(
+                f"{said} of texts that are not in the table; merge it into another class instead."
+            )
         self._add("delete class", by, id=identity, name=name)
 
     def describe_class(self, by: str, name: str, text: str) -> None:
@@ -297,7 +309,7 @@ class Session:
             self.hear()
             self.log.restore(self.log.lines if self.lost else self.copied)
             self._read_log()
-            self.lost, self.copied = None, []
+            self.lost = None
             self._counted = (-1, {})
         self.refitter.request()
 
@@ -350,7 +362,7 @@ class Session:
             raise StaleError(f"The class {name!r} no longer exists.")
         return found
 
-    def _checked_name(self, name: str, but: str | None = None) -> str:
+    def checked_name(self, name: str, but: str | None = None) -> str:
         """Return the normalised name of a class; reject one that differs from another in case."""
         name = " ".join(name.split())
         if not name or len(name) > MAX_CLASS_NAME:
@@ -366,7 +378,7 @@ class Session:
     def _label_content(self, labels: list[str], create: bool) -> dict[str, Any]:
         """Return the labels as the log has them: names, and the identities of known classes."""
         if create:
-            labels = [self._checked_name(label) for label in labels]
+            labels = [self.checked_name(label) for label in labels]
         ids = [self.reviewed.classes.find(label) for label in labels]
         unknown = [label for label, one in zip(labels, ids, strict=True) if one is None]
         if unknown and not create:
@@ -563,13 +575,14 @@ class Session:
         if labels.y is None:
             return
         with self._lock:
-            checks = random_reviews(self.reviewed, self.table)
-            self.checks = earlier_predictions(checks, self.reviewed)
-        if not self.table.several:
-            with warnings.catch_warnings(action="ignore"):
-                self.checks = judge_checks(
-                    checks, self.now.model, self.table, labels.y, labels.identities
-                )
+            reviews = random_reviews(self.reviewed, self.table)
+            if self.table.several:
+                self.checks = earlier_predictions(reviews, self.reviewed)
+                return
+        with warnings.catch_warnings(action="ignore"):
+            self.checks = judge_checks(
+                reviews, self.now.model, self.table, labels.y, labels.identities
+            )
 
     def _with_current_names(self, situation: Situation) -> TopicModel:
         """Return the model; what it was told about classes belongs to their current names."""
@@ -613,8 +626,8 @@ class Session:
                 app = {"decisions": situation.decisions, "log": self.log.path.name}
                 situation.model.save(self.folder, notes={**self.manifest, "app": app})
                 if not self.lost and not self.lacking:
-                    lines = [*self.log.lines]
-                    write_private(copy_path(self.folder), b"".join(line + b"\n" for line in lines))
+                    lines = join_lines(self.log.lines)
+                    write_whole(copy_path(self.folder), lines, private=True)
                     self.copied = []
 
     # ---- edits of topics

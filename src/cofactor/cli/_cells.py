@@ -9,7 +9,7 @@ from typing import Any
 
 from cofactor.cli._command import BadInput, given_options, needing_extra, refusals
 from cofactor.cli._models import OpenedModel
-from cofactor.cli._options import TableOptions
+from cofactor.cli._options import CELL_OPTIONS, TableOptions
 
 
 def is_cell_model(path: Path) -> bool:
@@ -48,7 +48,7 @@ def open_cell_model(path: Path) -> OpenedModel:
 def refuse_text_options(*allowed: str) -> None:
     """Refuse options that only mean something for texts."""
     for name, option in given_options():
-        if name not in ("table", "layer", "as_json", *allowed):
+        if name not in ("table", "as_json", *CELL_OPTIONS, *allowed):
             raise BadInput(f"{option} is for texts; leave it out for cells.")
 
 
@@ -66,30 +66,42 @@ def expected_of_cells(model: Any) -> str:
 
 
 def markers_of(model: Any, name: str, genes: int) -> dict[str, Any]:
-    """Return the markers of a class, the class most like it, and the markers against that one."""
-    return {
-        "genes": model.marker_genes("classes", name, genes),
-        "nearest": model.nearest(name) or None,
-        "genes_against": model.marker_genes("nearest", name, genes),
-    }
+    """Return the markers of a class, the class most like it, and the markers against that one.
+
+    Each has the shares of the cells that have it, in the class and in the one that comes next.
+    """
+    found: dict[str, Any] = {"nearest": model.nearest(name) or None}
+    for kind, column in (("classes", "genes"), ("nearest", "genes_against")):
+        own = [marker for marker in model.markers[kind] if marker.group == name][:genes]
+        found[column] = [marker.gene for marker in own]
+        found[f"{column}_shares"] = [[marker.share, marker.share_against] for marker in own]
+    return found
 
 
-def no_marker() -> str:
-    """Return what is shown for a class without markers."""
+def shown_markers(found: dict[str, Any], column: str) -> str:
+    """Return markers with their shares of cells as text: "CCR7 63/13%"."""
     from cofactor.sc.markers import NO_MARKER
 
-    return NO_MARKER
+    pairs = zip(found[column], found[f"{column}_shares"], strict=True)
+    told = [gene if None in both else f"{gene} {_percents(*both)}" for gene, both in pairs]
+    return ", ".join(told) or NO_MARKER
+
+
+def _percents(share: float, share_against: float) -> str:
+    return f"{100 * share:.0f}/{100 * share_against:.0f}%"
 
 
 def cell_topics(model: Any, genes: int) -> list[dict[str, Any]]:
     """Return the topics of a model of cells, the largest first."""
-    links, shares = model.topic_classes, model.mean_shares
-    rows = [
+    links, shares, support = model.shown_links, model.mean_shares, model.topic_support
+    best: Any = model.topic_classes.argmax(axis=1) if model.classes else None
+    rows: list[dict[str, Any]] = [
         {
             "topic": k,
             "share": float(share),
-            "class": model.classes[int(links[k].argmax())] if model.classes else None,
-            "link": float(links[k].max()) if model.classes else None,
+            "class": model.classes[int(best[k])] if model.classes else None,
+            "link": float(links[k, best[k]]) if model.classes else None,
+            "labels": None if support is None or not model.classes else int(support[k]),
             "genes": model.marker_genes("topics", str(k), genes),
         }
         for k, share in enumerate(shares)

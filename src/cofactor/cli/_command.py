@@ -33,6 +33,8 @@ PARAMETERS = {
     "label": "--label",
     "labels": "--label",
     "layer": "--layer",
+    "genes": "--genes",
+    "batch_key": "--batch",
     "target": "--class",
     "rival": "--against",
     "dates": "--date",

@@ -2,7 +2,8 @@
 
 Each option is declared once, in `SHARED`. ``@add("text", WORDS)`` adds options to a command, in
 that order. A name stands for one option, which arrives as an argument of that name. A `Group`
-stands for several, which arrive as one object: `TableOptions`, `WordOptions` or `ModelOptions`.
+stands for several, which arrive as one object: `TableOptions`, `CellOptions`, `WordOptions` or
+`ModelOptions`.
 A model's manifest notes its `TableOptions`, so that later commands read the table in the same way.
 """
 
@@ -375,6 +376,14 @@ SHARED = {
     "layer": option(
         "--layer NAME", "Layer of an .h5ad file that holds the raw counts.  [default: X]"
     ),
+    "genes": option(
+        "--genes GENES",
+        "Genes to fit: a number of variable ones, a column of var that holds True or False, or a "
+        "file with one name per line.  [default: var['highly_variable'], else a third of all]",
+    ),
+    "batch": option(
+        "--batch COLUMN", "Column of obs that names batches; genes are chosen that vary within."
+    ),
     "data": option("--data", "Table of the documents.  [default: the one of the fit]", type=TABLE),
     "force": option("--force", "Replace an output that exists.", is_flag=True),
     "as_json": option("--json as_json", "Print the result as JSON.", is_flag=True),
@@ -588,6 +597,39 @@ def reading(*columns: str) -> Group:
     return Group(
         "asked", {name: _OF_THE_FIT[name] for name in (*columns, *OPENING)}, TableOptions.given
     )
+
+
+# ---- which counts of cells to fit
+
+
+@dataclass(frozen=True)
+class CellOptions:
+    """Which counts of an AnnData file are fitted; the fields have the names of the options."""
+
+    layer: str | None = None
+    genes: str | None = None
+    batch: str | None = None
+
+    @property
+    def chosen_genes(self) -> int | str | list[str] | None:
+        """The genes as `cofactor.sc.fit` takes them: a number, a column, or names from a file."""
+        if self.genes is None or not Path(self.genes).is_file():
+            return int(self.genes) if self.genes and self.genes.isdecimal() else self.genes
+        try:
+            lines = Path(self.genes).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, ValueError) as error:
+            raise BadInput(f"--genes {self.genes!r} cannot be read: {error}.") from error
+        return [line.strip() for line in lines if line.strip()]
+
+    def words(self) -> list[str]:
+        """Return the options as words of a command."""
+        given = {f"--{name}": value for name, value in vars(self).items() if value is not None}
+        return [word for pair in given.items() for word in pair]
+
+
+CELL_OPTIONS = ("layer", "genes", "batch")
+"""Options that only mean something for AnnData files."""
+CELLS = Group("counts", {name: SHARED[name] for name in CELL_OPTIONS}, CellOptions)
 
 
 # ---- how to read texts, and which model to fit

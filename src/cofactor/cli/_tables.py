@@ -15,13 +15,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cofactor.cli._command import BadInput, message_of, refusals
-from cofactor.cli._options import TableOptions
+from cofactor.cli._command import BadInput, given_options, message_of, refusals
+from cofactor.cli._options import CELL_OPTIONS, TableOptions
 from cofactor.cli._terminal import note, note_each
 from cofactor.io.errors import suggestion
 from cofactor.io.tables import Documents, InputError, Source, open_source, read_documents
 from cofactor.io.tables.dates import Dates, read_dates
 from cofactor.io.tables.label_advice import (
+    half_numbers,
     label_notes,
     names,
     numbers_beside_marks,
@@ -421,9 +422,11 @@ def label_doubts(reading: Reading | PartsReading, task: str) -> list[str]:
     if facts["label"] is None or (facts["format"] == "folder" and not facts["labelled"]):
         return found
     if task == "auto" and (reason := refusal(reading.counts)):
+        half = half_numbers(reading.counts.columns[0])
+        how = " --unlabelled VALUE counts a label as unlabelled." if half else ""
         raise BadInput(
-            f"{reason} Name the right column with --label, or insist with --task classes or --task "
-            "numbers."
+            f"{reason}{how} Name the right column with --label, or insist with --task classes or "
+            "--task numbers."
         )
     if task == "auto" and (unknown := numbers_beside_marks(reading.counts)):
         words = " ".join(word for one in unknown for word in ("--unlabelled", shlex.quote(one)))
@@ -488,11 +491,12 @@ def on_languages(names: list[str]) -> list[str]:
 CELL_ENDINGS = (".h5ad", ".zarr")
 
 
-def holds_cells(path: Path, layer: str | None = None) -> bool:
-    """Return whether a path is named like an AnnData file; refuse --layer for other tables."""
+def holds_cells(path: Path) -> bool:
+    """Return whether a path is named like an AnnData file; refuse options that only cells have."""
     found = path.name.lower().endswith(CELL_ENDINGS)
-    if layer is not None and not found:
-        raise BadInput(f"--layer {layer} needs an .h5ad file or a .zarr folder; leave it out.")
+    for name, option in given_options():
+        if name in CELL_OPTIONS and not found:
+            raise BadInput(f"{option} needs an .h5ad file or a .zarr folder; leave it out.")
     return found
 
 

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from cofactor.io import platform
-from cofactor.io.atomic import WRITES, replacing
+from cofactor.io.atomic import WRITES, Whole, replacing
 from cofactor.io.errors import InputError, at, printable, shortened
 from cofactor.io.json_text import to_json
 
@@ -149,10 +149,10 @@ def refuse_overwriting(output: Path | None, force: bool) -> None:
 
 
 @contextmanager
-def opened_output(output: Path | None) -> Iterator[Any]:
-    """Open a file that takes its place when all is written; stdout for None."""
+def opened_output(output: Path | None, whole: Whole | None = None) -> Iterator[Any]:
+    """Open a file that takes its place when all is written, see `replacing`; stdout for None."""
     if output:
-        with replacing(output) as file:
+        with replacing(output, whole) as file:
             yield file
         return
     WRITES.count += 1  # stdout may be a file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import tempfile
 import time
 import webbrowser
@@ -24,6 +25,7 @@ from cofactor.io import platform
 from cofactor.io.errors import at
 from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError
+from cofactor.io.tables.file_parts import names_parts
 from cofactor.io.tables.writers import free_name
 
 if TYPE_CHECKING:
@@ -126,7 +128,7 @@ def app(
     rules = (
         import_module("cofactor.app.guidelines").read_guidelines(guidelines) if guidelines else []
     )
-    folder = folder or Path(f"{table.name.split('.')[0]}-model")
+    folder = folder or _default_folder(table)
     with server.open_socket(host, port) as listening:
         corpus, reading = _read(table, asked, several)
         note(summary(reading))
@@ -158,6 +160,16 @@ def _next_command(session: Any, table: Path) -> str:
         return platform.HERE.command(["cofactor", "topics", folder])
     out = f"{table.name.split('.')[0]}-predicted.csv"
     return platform.HERE.command(["cofactor", "predict", folder, str(table), "-o", out])
+
+
+def _default_folder(table: Path) -> Path:
+    """Return the model folder of a table: named after it or, for '*.csv', after its folder."""
+    whole, pattern = Path(os.path.abspath(table)), names_parts(table)
+    for name in (one.name.split(".")[0] for one in (whole, *whole.parents)):
+        stem = re.sub(r"\[[^]]*\]|[*?]", "", name).strip("-_ ") if pattern else name
+        if stem:
+            return Path(f"{stem}-model")
+    return Path("table-model")
 
 
 def _begin(

@@ -18,7 +18,7 @@ from cofactor.io.errors import at
 from cofactor.io.tables import Documents, InputError, Source, open_source
 from cofactor.io.tables.dates import read_dates
 from cofactor.io.tables.decoding import batches
-from cofactor.io.tables.file_parts import names_parts
+from cofactor.io.tables.file_parts import names_parts, table_state
 from cofactor.io.tables.label_advice import label_notes, suggest_topics
 from cofactor.io.tables.labels import DocumentRow, LabelCounts, each_document
 
@@ -122,7 +122,7 @@ class _TwoPassTable:
     path: Path
     asked: opt.TableOptions
     counts: LabelCounts
-    digest: Any = None  # of the file in the first pass
+    state: Any = None  # of the table in the first pass: a digest, or sizes and times of its files
     source: Source | None = None  # of the second pass
     labelled: int = 0  # number of documents that have a label in the second pass
     dates: dict[Any, int] = field(default_factory=dict)  # distinct dates and their first rows
@@ -160,6 +160,7 @@ class _TwoPassTable:
 
     def texts(self, progress: ShowProgress) -> Iterator[str]:
         """Yield all texts and count the labels: the first pass."""
+        before = table_state(self.path)
         source = open_source(self.path, **self.asked.opening)
         for row in self.rows(source):
             self.counts.add(row.labels)
@@ -172,7 +173,7 @@ class _TwoPassTable:
             yield row.text
         if not self.counts.documents:
             raise InputError(f"{at(self.path)} has a header but no rows; add documents below it.")
-        self.digest = source.facts()["sha256"]
+        self.state = source.facts()["sha256"] or before
 
     def batches(self, form: str, progress: ShowProgress) -> Iterator[tuple[list[str], Any]]:
         """Yield the texts and targets of each batch: the second pass."""
@@ -188,7 +189,8 @@ class _TwoPassTable:
             done += len(batch)
             progress(f"{done:,} of {total:,} documents")
             yield texts, self._targets(form, source, Documents(texts, cells, numbers))
-        if (done, source.facts()["sha256"]) != (total, self.digest):
+        state = source.facts()["sha256"] or table_state(self.path)
+        if (done, state) != (total, self.state):
             raise InputError(f"{at(self.path)} changed while it was read; try again.")
         self.source = source
 

@@ -29,10 +29,10 @@ from cofactor.io.atomic import replacing
 from cofactor.io.tables import Documents, Source
 from cofactor.io.tables.label_advice import LISTED_MERGES
 from cofactor.io.tables.labels import as_noted
-from cofactor.io.tables.survey import as_facts, survey
+from cofactor.io.tables.survey import FoundRows, as_facts, survey
 from cofactor.io.tables.writers import make_writer
 from cofactor.text.vectorizer.analyzer import MAX_WORD_LENGTH
-from cofactor.text.vectorizer.inspection import Inspection, RowCount
+from cofactor.text.vectorizer.inspection import Inspection
 from cofactor.text.vectorizer.passages import RepeatedPassage
 
 MAX_LISTED_CLASSES = 20
@@ -47,12 +47,12 @@ MAX_LISTED_PASSAGES = 3
     "Write the proposed merges of labels to a file for --relabel-file.",
     type=opt.OUTPUT_FILE,
 )
-@opt.add("layer", "as_json")
+@opt.add(opt.CELLS, "as_json")
 def check(
     table: Path,
     asked: opt.TableOptions,
     write_relabels: Path | None,
-    layer: str | None,
+    counts: opt.CellOptions,
     as_json: bool,
 ) -> None:
     """Check a table before fitting: labels, empty texts, duplicates.
@@ -61,8 +61,8 @@ def check(
     spreadsheet (.xlsx), or a folder of text files whose sub-folders are the labels; - reads CSV
     from standard input. It may also be an AnnData file of single cells (.h5ad, .zarr).
     """
-    if tables.holds_cells(table, layer):
-        _check_cells(table, asked, layer, as_json)
+    if tables.holds_cells(table):
+        _check_cells(table, asked, counts, as_json)
         return
     source = tables.open_table(table, **asked.opening)
     asked = tables.find_columns(source, asked)
@@ -274,7 +274,7 @@ def _on_overlong(found: Inspection) -> list[str]:
     ]
 
 
-def _texts(some: RowCount) -> str:
+def _texts(some: FoundRows) -> str:
     return f"{some.count:,} of the texts ({_rows(some.count, some.rows)})"
 
 
@@ -311,7 +311,9 @@ def _on_garbled(found: Inspection) -> list[str]:
 # ---- single cells
 
 
-def _check_cells(table: Path, asked: opt.TableOptions, layer: str | None, as_json: bool) -> None:
+def _check_cells(
+    table: Path, asked: opt.TableOptions, counts: opt.CellOptions, as_json: bool
+) -> None:
     """Say what an AnnData file holds, and which command comes next."""
     _cells.refuse_text_options("labels", "unlabelled")
     label = _cells.label_of(asked)
@@ -323,10 +325,11 @@ def _check_cells(table: Path, asked: opt.TableOptions, layer: str | None, as_jso
         from cofactor.sc.survey import survey
 
         warnings.simplefilter("always")
-        facts = survey(table, layer, label, asked.unlabelled)
+        genes = counts.chosen_genes
+        facts = survey(table, counts.layer, label, asked.unlabelled, genes, counts.batch)
     facts["advice"] = [*(message_of(one.message) for one in caught), *facts["advice"]]
-    words = ["cofactor", "fit", str(table), *(["--layer", layer] if layer else [])]
-    facts["next"] = platform.HERE.command([*words, *asked.words(), "-o", "model"])
+    words = ["cofactor", "fit", str(table), *counts.words(), *asked.words(), "-o", "model"]
+    facts["next"] = platform.HERE.command(words)
     if as_json:
         emit(facts)
         return

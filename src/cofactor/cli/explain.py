@@ -48,7 +48,8 @@ def explain(
         emit({"model": opened.origin(), **_facts(found, document)})
     else:
         _show(found, document, words)
-        if learns_logarithms(opened.model.estimator_):
+        explained = found.explained
+        if explained is not None and learns_logarithms(opened.model.estimator_, explained):
             note(
                 "Scores are logarithms, as the fit learned those of the labels: 0.1 more makes a "
                 "number about 10% larger."

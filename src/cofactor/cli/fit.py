@@ -42,8 +42,7 @@ from cofactor.io.tables.file_parts import names_parts
     "Refit on RUNS bootstrap samples and report how stable each topic is.",
     type=opt.COUNT,
 )
-@opt.add("layer")
-@opt.add("cluster")
+@opt.add(opt.CELLS, "cluster")
 @opt.option(
     "--checkpoint FOLDER",
     "Folder on storage that all workers share; the same command continues a fit that was stopped.",
@@ -67,7 +66,7 @@ def fit(
     encoder: str | None,
     encoder_cache: Path | None,
     stability: int | None,
-    layer: str | None,
+    counts: opt.CellOptions,
     cluster: str | None,
     checkpoint: Path | None,
     forget_documents: bool,
@@ -105,8 +104,8 @@ def fit(
     one is saved beside it.
     """
     models.check_place(output)
-    if tables.holds_cells(table, layer):
-        _fit_cells(table, asked, layer, topics, output, as_json, settings, supervision)
+    if tables.holds_cells(table):
+        _fit_cells(table, asked, counts, topics, output, as_json, settings, supervision)
         return
     if checkpoint is not None and cluster is None:
         raise BadInput("--checkpoint is for fits on a cluster; leave it out, or add --cluster.")
@@ -152,9 +151,11 @@ def _read(
         _refuse_options(table)
         return tables.open_blocks(table).for_task(model.task)
     if names_parts(table):
-        _refuse_meaning(table)
+        _refuse_meaning(f"one file, but {table} names parts of a table", "join the files")
         with announce("Reading the documents"):
             return read_parts(table, asked, task=model.task, cluster=cluster)
+    if cluster is not None:
+        _refuse_meaning("all texts in one process", "fit without --cluster")
     from cofactor.text.class_names import descriptions_of, task_of
 
     with refusals():
@@ -177,14 +178,11 @@ def _refuse_options(table: Path) -> None:
             )
 
 
-def _refuse_meaning(table: Path) -> None:
+def _refuse_meaning(needed: str, remedy: str) -> None:
     """Refuse options that need all texts in one place."""
     for name, option in given_options():
         if name in ("classes", "encoder", "encoder_cache"):
-            raise BadInput(
-                f"{option} needs one file, but {table} names parts of a table; leave it out, or "
-                "join the files."
-            )
+            raise BadInput(f"{option} needs {needed}; leave it out, or {remedy}.")
 
 
 def _settle_topics(model: Any, documents: int) -> list[str]:
@@ -300,7 +298,8 @@ def _learned(facts: dict[str, Any]) -> str:
     known = f"{labelled:,} {'document' if labelled == 1 else 'documents'} with labels"
     if kind == "numbers":
         return f", numbers learned from {known}"
-    noun = "classes" if kind in ("classes", "none") else "labels"
+    one, many = ("class", "classes") if kind in ("classes", "none") else ("label", "labels")
+    noun = one if len(facts["classes"]) == 1 else many
     source = known if labelled else "their names"
     return f", {len(facts['classes']):,} {noun} learned from {source}"
 
@@ -311,7 +310,7 @@ def _learned(facts: dict[str, Any]) -> str:
 def _fit_cells(
     table: Path,
     asked: opt.TableOptions,
-    layer: str | None,
+    counts: opt.CellOptions,
     topics: int,
     output: Path,
     as_json: bool,
@@ -328,7 +327,9 @@ def _fit_cells(
         model = sc.fit(
             table,
             labels=_cells.label_of(asked),
-            layer=layer,
+            layer=counts.layer,
+            genes=counts.chosen_genes,
+            batch_key=counts.batch,
             unlabelled=asked.unlabelled,
             n_topics=topics if is_given("topics") else None,
             random_state=settings.seed,

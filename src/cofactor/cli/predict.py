@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ import click
 from cofactor.cli import _cells
 from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
-from cofactor.cli._command import BadInput, Command, delaying_signals
+from cofactor.cli._command import BadInput, Command, delaying_signals, message_of
 from cofactor.cli._parts import on_cluster
 from cofactor.cli._tables import CELL_ENDINGS, holds_cells, open_table
 from cofactor.cli._terminal import (
@@ -35,7 +35,13 @@ from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
 from cofactor.io.tables import InputError, Source, open_source
 from cofactor.io.tables.decoding import batches
-from cofactor.io.tables.file_parts import find_parts, names_parts, opened_part, part_facts
+from cofactor.io.tables.file_parts import (
+    as_address,
+    find_parts,
+    names_parts,
+    opened_part,
+    part_facts,
+)
 from cofactor.io.tables.labels import as_text, one_cell, text_column
 from cofactor.io.tables.writers import KEEPS_LISTS, free_name, make_writer, output_kind
 
@@ -114,11 +120,12 @@ def predict(
     same paths.
 
     With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may then
-    be an .h5ad file: a copy of TABLE with the predictions in obs and the topics in obsm.
+    be another .h5ad file or .zarr folder: a copy of TABLE with the predictions in obs and the
+    topics in obsm.
     """
     several = names_parts(table)
     _check_output(output, table, force, several, cluster)
-    if holds_cells(table, layer):
+    if holds_cells(table):
         _predict_cells(model, table, output, layer, as_json, columns)
         return
     opened = models.open_model(model, encoder_cache)
@@ -193,10 +200,12 @@ class _Job:
         copied = _Copied.of(source, self.id or _noted_id(source, opened), self.keep)
         added = _added_names(form, copied.columns)
         like = source.path if source.kind == "parquet" else None
-        with ExitStack() as after, opened_output(output) as file:
+        written = _WrittenRows(source)
+        whole = None if kind == "parquet" else written.whole_size  # Parquet holds rows back
+        with ExitStack() as after, opened_output(output, whole) as file:
             defuse = not self.keep_formulas
             with make_writer(file, kind, copied.columns, added, defuse, like) as writer:
-                counts = _write(writer, opened, source, column, copied, form)
+                counts = _write(writer, opened, written, column, copied, form)
             facts = {**_facts(opened, source, output, column, added, counts), **more}
             if manifest:  # it takes its place directly after the output
                 after.enter_context(delaying_signals())
@@ -247,6 +256,20 @@ class _PartsJob:
         same = noted.get("part") == part_facts(name) and noted.get("settings") == self.settings
         return noted if same and (self.output / self.place(name)).is_file() else None
 
+    def check_outputs(self, names: Sequence[str]) -> None:
+        """Refuse to write over a part: also with --force, and if it has another name there."""
+        local = [name for name in names if as_address(name) is None]
+        parts = {(found.st_dev, found.st_ino) for found in map(os.stat, local)}
+        for name in names:
+            with suppress(OSError):  # there is no such file yet
+                output = self.output / self.place(name)
+                found = output.stat()
+                if (found.st_dev, found.st_ino) in parts:
+                    raise BadInput(
+                        f"--output {at(self.output)} would replace {at(output)}, a file of the "
+                        "table; name another folder."
+                    )
+
     def check_folder(self) -> None:
         """Refuse a folder with predictions of another model, or with other options."""
         for manifest in (self.output / MANIFESTS).rglob("*.json"):
@@ -284,6 +307,7 @@ def _predict_parts(
     small = replace(job.opened, model=job.opened.model.forget_documents())
     root = os.path.commonpath([os.path.dirname(name) for name in names])
     task = _PartsJob(replace(job, opened=small), root, output.absolute())
+    task.check_outputs(names)
     if not force:
         task.check_folder()
     found = {name: None if force else task.done(name) for name in names}
@@ -296,13 +320,9 @@ def _predict_parts(
                 progress(f"file {place:,} of {len(left):,}")
                 found[name] = predict_part(name, task)
         else:
-            made = there.parts(left).map(predict_part, task).each(_itself)
+            made = there.parts(left).map(predict_part, task).values()
             found |= dict(zip(left, made, strict=True))
     return _together([noted for noted in found.values() if noted], table, output)
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _together(parts: list[dict[str, Any]], table: Path, output: Path) -> dict[str, Any]:
@@ -435,10 +455,24 @@ class _CellFormat:
         return cell if self.lists else one_cell(cell, self.separator)
 
 
+@dataclass
+class _WrittenRows:
+    """Counts the rows of a table that are read and written."""
+
+    source: Source
+    read: int = 0
+    written: int = 0
+
+    def whole_size(self, part: int) -> float:
+        """Estimate the size of the output from that of its first rows; count the other rows."""
+        total = self.read + sum(1 for _ in self.source.rows)
+        return part * total / max(self.written, 1)
+
+
 def _write(
     writer: Any,
     opened: models.OpenedModel,
-    source: Source,
+    counted: _WrittenRows,
     column: str,
     copied: _Copied,
     form: _CellFormat,
@@ -446,19 +480,21 @@ def _write(
     """Predict and write batch by batch; return how many rows, blank rows and escaped cells."""
     from cofactor.text.describe.answers import answer_documents
 
-    place, rows = source.place(column, "text"), 0
+    source = counted.source
+    place = source.place(column, "text")
     reason = form.columns.names.index("reason")
     reasons: Counter[str | None] = Counter()
     likeness: dict[str, Any] = {}
     for batch in batches(source.rows, _length, BATCH_TEXTS):
+        counted.read += len(batch)
         texts = [as_text(source, number, column, cells[place]) for number, cells in batch]
         likeness = likeness or _likeness(opened.model.vectorizer_, texts[:MAX_COMPARED_TEXTS])
         answers = form.cells(answer_documents(opened.model, texts))
         for (number, cells), answer in zip(batch, answers, strict=True):
             writer.write(copied.cells(number, cells), answer)
+            counted.written += 1
             reasons[answer[reason]] += 1
-        rows += len(batch)
-    return {"rows": rows, "defused": writer.defused, **_counts(reasons), **likeness}
+    return {"rows": counted.written, "defused": writer.defused, **_counts(reasons), **likeness}
 
 
 def _likeness(vectorizer: Any, texts: list[str]) -> dict[str, Any]:
@@ -504,7 +540,9 @@ def _facts(
 def _tell(facts: dict[str, Any], plain: list[str], output: Path | None) -> None:
     """Say what was written; ``plain`` are the names that the new columns would like to have."""
     where = f" to {output}" if output else ""
-    note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
+    encoding = facts["input"]["encoding"]
+    read = f"; read as {encoding}" if encoding else ""  # Parquet and Excel have none
+    note(f"Wrote {facts['rows']:,} rows{where}{read}.")
     if facts["blank"]:
         note(
             f"{_rows(facts, 'blank')} no word that the model knows, so nothing is predicted there."
@@ -591,7 +629,7 @@ def _predict_cells(
         "abstained": int((codes < 0).sum()) - empty if model.classes else 0,
         "missing_genes": int((~known).sum()),
     }
-    _tell_cells(model, facts, model.doubt(known))
+    _tell_cells(model, facts, known)
     if as_json and output:
         emit(facts)
 
@@ -610,9 +648,10 @@ def _is_copy(table: Path, output: Path | None, columns: dict[str, Any]) -> bool:
     """Return whether the output is a copy of the file with results, not a table."""
     if output is None or not output.name.lower().endswith(CELL_ENDINGS):
         return False
-    if {output.suffix.lower(), table.suffix.lower()} != {".h5ad"}:
+    if output.suffix.lower() != (own := table.suffix.lower()):
         raise BadInput(
-            f"--output {output}: only a copy of an .h5ad file can be written; name a .csv file."
+            f"--output {output} is a copy of {table}, so it must have the same ending; name "
+            f"{output.with_suffix(own)}, or a .csv file."
         )
     if columns["all_classes"]:
         raise BadInput(
@@ -647,11 +686,11 @@ def _write_cells(
     return added
 
 
-def _tell_cells(model: Any, facts: dict[str, Any], doubt: str) -> None:
+def _tell_cells(model: Any, facts: dict[str, Any], known: Any) -> None:
     where = f" to {facts['output']}" if facts["output"] else ""
     note(f"Wrote {facts['cells']:,} cells{where}.")
-    if doubt:
-        note(f"Note: {doubt}")
+    if doubt := model.doubt(known):
+        note(f"Note: {message_of(doubt)}")
     elif facts["missing_genes"]:
         note(
             f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "

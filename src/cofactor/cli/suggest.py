@@ -100,7 +100,7 @@ def suggest(
     rows = _Rows(said, label, asked.label_separator, all_rows)
     with opened_output(output) as file:
         rows.write(file, kind, source)
-    _tell(opened, found, output, all_rows, as_json)
+    _tell(opened, found, output, all_rows, doubtful, as_json)
 
 
 def _texts(
@@ -180,6 +180,7 @@ def _tell(
     found: list[tuple[int, dict[str, Any]]],
     output: Path | None,
     all_rows: bool,
+    doubtful: bool,
     as_json: bool,
 ) -> None:
     reasons = Counter(str(cells["reason"]) for _, cells in found)
@@ -188,6 +189,12 @@ def _tell(
     rows = f"{len(found):,} {'row' if len(found) == 1 else 'rows'}"
     told = f"all rows{where}, {rows} to look at first" if all_rows else f"{rows}{where}"
     note(f"Wrote {told}{f': {shown}' if shown else ''}.")
+    if not found:
+        note(
+            "No label looks wrong."
+            if doubtful
+            else "All texts are labelled; --doubtful lists labels that look wrong."
+        )
     if as_json and output:
         emit(
             {

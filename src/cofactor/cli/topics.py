@@ -41,7 +41,8 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     pinned and banned words are shown, too, and topics that consist of repeated passages.
 
     For a model of single cells, topics and classes are shown with the genes that are most specific
-    to them.
+    to them, and classes also with those that set them apart from the class most like them. Two
+    percentages say how many cells have a gene: those of the class, and of the class next to it.
     """
     if _cells.is_cell_model(model):
         _show_cell_topics(model, words, as_json)
@@ -83,20 +84,21 @@ def show_topics(described: Description, words: int, by: str = "coherence") -> No
     out."""
     rows = sorted(described.topics, key=lambda row: -row["share"])
     numeric = described.predicts == "numbers"
-    about, link = ("Target", "Value") if numeric else ("Class", "Link")
+    several = numeric and all(row["label"] is None for row in rows)
+    about, link = ("Target", "Values" if several else "Value") if numeric else ("Class", "Link")
     columns = {
         "Topic": [str(row["topic"]) for row in rows],
         "Name": [shown(row["given_name"] or "") for row in rows],
         "Share": [percent(row["share"]) for row in rows],
         about: [shown(row["label"], 20) for row in rows],
-        link: [shown(row["link"]) for row in rows],
+        link: [shown(row["link"], 60) for row in rows],
         "Labels": ["" if row["labels"] is None else str(row["labels"]) for row in rows],
         "Coher.": [_coherence(row["coherence"][by]) for row in rows],
         "Stability": [shown(row["stability"]) for row in rows],
         "Words": [shown(_words(row, row["words"][by][:words]), 2000) for row in rows],
     }
     told = {name: cells for name, cells in columns.items() if any(cells)}
-    texts = {"Name", about, "Words"}
+    texts = {"Name", about, "Words", "Values"}
     table = make_table(*told, numbers=tuple(name for name in told if name not in texts))
     for cells in zip(*told.values(), strict=True):
         table.add_row(*cells)
@@ -116,7 +118,7 @@ def _words(row: dict[str, Any], words: list[str]) -> str:
 
 def _coherence(value: float | None) -> str:
     """Return a coherence; that of an edited topic is not known before documents are seen."""
-    return UNKNOWN if value is None else f"{value:.2f}"
+    return UNKNOWN if value is None else f"{value:z.2f}"
 
 
 # ---- single cells
@@ -130,17 +132,20 @@ def _show_cell_topics(path: Path, genes: int, as_json: bool) -> None:
     if as_json:
         emit({"model": str(path), "cells": model.facts, "topics": rows, "classes": classes})
         return
-    table = make_table("Topic", "Share", "Class", "Link", "Genes", numbers=("Topic", "Share"))
+    columns = ("Topic", "Share", "Class", "Link", "Labels", "Genes")
+    table = make_table(*columns, numbers=("Topic", "Share", "Link", "Labels"))
     for row in rows:
         link = "" if row["link"] is None else f"{row['link']:.0%}"
-        about = shown(row["class"], 24), link
+        support = "" if row["labels"] is None else str(row["labels"])
+        about = shown(row["class"], 24), link, support
         table.add_row(str(row["topic"]), percent(row["share"]), *about, " ".join(row["genes"]))
     show(table)
     if classes:
         table = make_table("Class", "Genes", "Nearest class", "Genes against it")
         for row in classes:
-            own, pair = (" ".join(row[x]) or _cells.no_marker() for x in ("genes", "genes_against"))
+            own, pair = (_cells.shown_markers(row, x) for x in ("genes", "genes_against"))
             table.add_row(shown(row["class"], 24), own, shown(row["nearest"] or "", 24), pair)
         show("", table)
+        note("63/13%: 63 % of the cells of the class have the gene, 13 % of the class next to it.")
     if said := _cells.expected_of_cells(model):
         note(said)

@@ -225,7 +225,8 @@ def predict(estimator: Any, data: Any, *, text: str | None = None) -> Any:
     -------
     dask array, list of delayed values or futures, or dask dataframe
         The result of ``estimator.predict`` for each block; for a TopicModel the rows of the
-        dataframe with those of ``model.annotate`` beside them. Nothing is computed yet.
+        dataframe with those of ``model.annotate`` beside them. Only the first row of a dataframe
+        is computed yet, which shows the columns.
 
     Examples
     --------

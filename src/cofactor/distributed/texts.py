@@ -24,6 +24,7 @@ from cofactor.distributed.watch import WatchedClient
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.batches import RowsAndTargets
 from cofactor.text import TopicModel
+from cofactor.text.documents import refuse_given
 from cofactor.text.kept_parts import KEPT_TASKS, remembered
 from cofactor.text.text_parts import as_part, fit_parts
 
@@ -57,6 +58,10 @@ class ClusterParts:
         """Return ``task(part, …)`` of each part."""
         given = zip(self.parts, *arguments, strict=True)
         return self.watched.collect([self._submit(task, *some) for some in given])
+
+    def values(self) -> list[Any]:
+        """Return the parts themselves."""
+        return self.watched.collect([*self.parts])
 
     def total(self, task: Callable[..., Any], shared: Any, add: Callable[[Any, Any], Any]) -> Any:
         """Return the sum of ``task(part, shared)`` over a binary tree of the parts."""
@@ -155,8 +160,9 @@ class TextCluster:
         keep = None if self.checkpoint is None else self.checkpoint / "parts"
         return ClusterParts(self.watched, parts, keep)
 
-    def fit_matrix(self, estimator: Any, X: Any, y: Any) -> Any:
+    def fit_matrix(self, estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
         """Fit an estimator; ``X`` is a matrix in this process, or RowBlocks."""
+        refuse_given("a cluster", **weights)
         return fit_matrix(self.watched.client, estimator, X, y, checkpoint=self.checkpoint)
 
 

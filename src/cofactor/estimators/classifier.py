@@ -19,7 +19,7 @@ from cofactor.estimators.base import blocks_of
 from cofactor.estimators.classification_or_regression import Classification
 from cofactor.estimators.fitted import shown
 from cofactor.estimators.supervised import Supervised
-from cofactor.linear.familiar import UNLIKE_LEVEL
+from cofactor.linear.familiar import left_out
 from cofactor.linear.pool import ExpectedCoverage
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.classes import BALANCED
@@ -361,11 +361,13 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         predicted = self.read(scores)
         if not abstain:
             return predicted
-        unsure = unsure_cells(self.probabilities(scores), abstain, predicted.ndim > 1)
-        if self._is_pooled and predicted.ndim == 1:
+        P = self.probabilities(scores)
+        if predicted.ndim > 1:
+            return np.where(unsure_cells(P, abstain, several=True), np.nan, predicted)
+        unlike = None
+        if self._is_pooled:
             unlike = self.unlike(X, scores=scores, data_weights=data_weights)
-            unsure |= unlike >= UNLIKE_LEVEL
-        return np.where(unsure, np.nan if predicted.ndim > 1 else None, predicted)
+        return np.where(left_out(P.max(axis=1), unlike, abstain), None, predicted)
 
     def expected_coverage(self, abstain: float) -> ExpectedCoverage | None:
         """Return what to expect of ``predict(X, abstain=abstain)`` on new samples like these.
@@ -373,7 +375,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Parameters
         ----------
         abstain : float
-            Predictions less probable than this are left out.
+            Predictions less probable than this are left out, and those of samples that are unlike
+            the labelled ones, unless it is 0.
 
         Returns
         -------
@@ -395,7 +398,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         head = self.pooled_head
         if head is None or head.held_out is None:
             return None
-        return ExpectedCoverage.of(head.held_out, float(abstain))
+        return ExpectedCoverage.of(head.held_out, head.held_out_unlike, float(abstain))
 
     def read(self, scores: FloatArray) -> Any:
         """Return the predictions that scores stand for.

@@ -149,6 +149,9 @@ class PooledHead:
         Number of labels of each target that the head was fitted on; None if it is not known.
     held_out : array (3, n) or None
         Predictions of held-out labels by the features' part: confidence, whether right, weight.
+    held_out_unlike : array (n,) or None
+        How unlike the labelled samples of its predicted class each held-out one is; NaN if it is
+        not known.
     hard_length : float or None
         Length at which drawn samples are as hard to tell apart as real ones, see
         `cofactor.estimators.updates`; None if it was not measured.
@@ -173,6 +176,7 @@ class PooledHead:
     reach: float = number(low=0, high=1, default=1.0)
     labels: FloatArray | None = array("k", default=None)
     held_out: FloatArray | None = array(3, "held-out labels", low=0, default=None)
+    held_out_unlike: FloatArray | None = array("held-out labels", finite=False, default=None)
     hard_length: float | None = number(low=np.nextafter(0, 1), high=1, default=None)
     side: SideView | None = instance(SideView, default=None)
     side_weights: FloatArray | None = array("d", "k", default=None)
@@ -457,6 +461,7 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
         base @ present + absent,
         topics @ present,
         held_out=pool.held_out,
+        held_out_unlike=pool.held_out_unlike,
         side=pool.side,
         side_weights=side,
         familiar=None

@@ -336,7 +336,7 @@ class Supervised(Factorization):
     def forget_held_out(self) -> None:
         """Forget what held-out labels said about new samples: these labels were not known ones."""
         head = self.pooled_head
-        head = None if head is None else replace(head, held_out=None)
+        head = None if head is None else replace(head, held_out=None, held_out_unlike=None)
         self.amend(head=head, expected_score=None)
 
     def scores(

@@ -44,14 +44,21 @@ WRITES = WriteCounter()
 class DiskFullError(OSError):
     """There is no room for a file or a folder; nothing of it was kept."""
 
-    def __init__(self, path: Path, needed: int, *, complete: bool) -> None:
-        """Tell the size of what was to be written or, unless ``complete``, of what was written."""
+    def __init__(
+        self, path: Path, needed: int, *, written: int = 0, about: bool = False, part: bool = False
+    ) -> None:
+        """Tell what is missing.
+
+        ``needed`` is the size of the whole, ``about`` if it is estimated; of a ``part`` if more was
+        to come, nobody knows how much. ``written`` bytes of it still take room.
+        """
         said = f"The disk was full after {_megabytes(needed)} of it"
-        if complete:
-            free = free_space(path)
-            missing = _megabytes(max(needed - free, 1))
-            said = f"It takes {_megabytes(needed)}, and {_megabytes(free)} are free"
-            said = f"{said}, so {missing} are missing"
+        if not part:
+            free, rough = free_space(path) + written, "about " if about else ""
+            said = (
+                f"It takes {rough}{_megabytes(needed)}, and {_megabytes(free)} are free, so "
+                f"{rough}{_megabytes(max(needed - free, 1))} are missing"
+            )
         self.sentence = (
             f"There is no room for {at(path)}. {said}; make room, or name another place."
         )
@@ -78,26 +85,46 @@ def _megabytes(size: int) -> str:
     return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{max(size, 0) / 1e3:,.1f} kB"
 
 
+Whole = Callable[[int], float]
+"""Estimates the size of a whole file from that of the part which was written."""
+
+
 @contextmanager
-def telling_of_full_disks(path: Path, size: Callable[[], int], *, complete: bool) -> Iterator[None]:
-    """Say which file or folder has no room; ``size`` counts its bytes, all of them or so far."""
-    needed = size() if complete else 0
+def telling_of_full_disks(path: Path, needed: int) -> Iterator[None]:
+    """Say that there is no room for a file or a folder of ``needed`` bytes."""
     try:
         yield
     except OSError as error:
         if not is_full(error):
             raise
-        raise DiskFullError(path, needed or size(), complete=complete) from error
+        raise DiskFullError(path, needed) from error
+
+
+@contextmanager
+def _telling_of_parts(
+    path: Path, size: Callable[[], int], whole: Whole | None = None
+) -> Iterator[None]:
+    """Say that there is no room for the rest of a file or a folder; ``size`` is that of a part."""
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        done = size()
+        if whole is None or not done:
+            raise DiskFullError(path, done, part=True) from error
+        raise DiskFullError(path, round(whole(done)), written=done, about=True) from error
 
 
 # ---- files
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def replacing(path: str | os.PathLike[str], whole: Whole | None = None) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of ``path`` when the block ends well.
 
-    A name that ends in .gz is compressed. A pipe or a device is written to directly.
+    A name that ends in .gz is compressed. A pipe or a device is written to directly. If the disk is
+    full, ``whole`` tells how much room the file would take.
     """
     path = Path(os.path.abspath(path))
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
@@ -109,14 +136,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         return
     path = path.resolve()
     check_place(path)
-    with place_of(path) as new, open(new, "wb") as file, _compressed(path, file) as packed:
+    with place_of(path, whole) as new, open(new, "wb") as file, _compressed(path, file) as packed:
         yield packed
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file that the user named; see `replacing`."""
-    with replacing(path) as file:
-        file.write(text.encode())
+def write_data(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file that the user named; see `replacing`."""
+    with telling_of_full_disks(Path(path), len(data)), replacing(path) as file:
+        file.write(data)
 
 
 def write_flushed(path: Path, data: bytes) -> None:
@@ -125,27 +152,29 @@ def write_flushed(path: Path, data: bytes) -> None:
     platform.HERE.flush(path)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write one of the program's own files; a failure is an OSError."""
-    with place_of(path) as new:
+def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Write one of the program's own files; a failure is an OSError. See `place_of`."""
+    with telling_of_full_disks(path, len(data)), place_of(path, private=private) as new:
         new.write_bytes(data)
 
 
 @contextmanager
-def place_of(path: Path) -> Iterator[Path]:
+def place_of(path: Path, whole: Whole | None = None, *, private: bool = False) -> Iterator[Path]:
     """Name an empty file that takes the place of ``path`` when the block ends well.
 
-    It has the same ending, because some libraries choose the format by it.
+    It has the same ending, because some libraries choose the format by it. Only this user can read
+    a ``private`` file.
     """
     remove_stale(path)
     prefix = f"{_temporary_prefix(path)}{_host()}-{os.getpid()}-"
     descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=path.suffix[-20:], dir=path.parent)
     os.close(descriptor)
     try:
-        with telling_of_full_disks(path, lambda: os.path.getsize(name), complete=False):
+        with _telling_of_parts(path, lambda: os.path.getsize(name), whole):
             yield Path(name)
             platform.HERE.flush(name)
-        os.chmod(name, _mode(path))
+        if not private:  # as `mkstemp` makes it
+            os.chmod(name, _mode(path))
         WRITES.count += 1
         platform.HERE.replace(name, path)
     finally:
@@ -222,7 +251,7 @@ def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]
     new = Path(tempfile.mkdtemp(prefix=_saving(path), dir=path.parent))
     names: Collection[str] | None = None
     try:
-        with telling_of_full_disks(path, lambda: folder_size(new), complete=False):
+        with _telling_of_parts(path, lambda: folder_size(new)):
             yield new
             platform.HERE.flush(new)
         names = set(os.listdir(new)) if keep_others else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cofactor.io.atomic import place_of, replacing, write_text
+from cofactor.io.atomic import replacing, write_data, write_whole
 from cofactor.io.json_text import to_json
 from cofactor.io.tables.labels import one_cell
 from cofactor.io.tables.writers import free_name, make_writer
@@ -183,8 +183,18 @@ def write_anndata(
         varm={"topics": np.ascontiguousarray(model.estimator_.components_.T)},
         uns={"topic_names": [str(name) for name in model.topic_names_], "cofactor": facts},
     )
-    with place_of(path) as new:
-        table.write_h5ad(new)
+    write_whole(path, _h5ad(table))
+
+
+def _h5ad(table: Any) -> bytes:
+    """Return AnnData as the bytes of a file, because HDF5 may crash where a disk is full."""
+    import h5py
+    from anndata.io import write_elem
+
+    with h5py.File("memory.h5ad", "w", driver="core", backing_store=False) as file:
+        write_elem(file, "/", table)
+        file.flush()
+        return bytes(file.id.get_file_image())
 
 
 def _observations(model: TopicModel, names: list[str] | None) -> DataFrame:
@@ -228,10 +238,10 @@ def write_wizard(model: TopicModel, folder: Path, documents: list[str]) -> list[
     X, S = model.vectorizer_.transform(documents), np.asarray(model.transform(documents))
     filled = np.flatnonzero(S.sum(axis=1) > 0)
     kept = [documents[place] for place in filled]
-    with replacing(folder / "arrays.npz") as file:
-        file.write(_wizard_arrays(X[filled], S[filled], model.estimator_.components_))
-    write_text(folder / "topics.json", to_json(_wizard_data(model, kept)) + "\n")
-    write_text(folder / "show.py", WIZARD_SCRIPT)
+    arrays = _wizard_arrays(X[filled], S[filled], model.estimator_.components_)
+    write_data(folder / "arrays.npz", arrays)
+    write_data(folder / "topics.json", f"{to_json(_wizard_data(model, kept))}\n".encode())
+    write_data(folder / "show.py", WIZARD_SCRIPT.encode())
     return ["arrays.npz", "topics.json", "show.py"]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from cofactor._fields import FieldSizes, array, instance
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.linear.axes import principal_axes
 from cofactor.linear.parts import Labels
 from cofactor.linear.views import Axes, Matrix
@@ -64,7 +64,9 @@ class FamiliarSamples:
         beyond = len(self.classes) > 0 and int(self.classes.max()) >= sizes.get("k", np.inf)
         return "classes has a number that no class has" if beyond else None
 
-    def unlike(self, V: Any, predicted: IntArray, threads: Any) -> FloatArray:
+    def unlike(
+        self, V: Any, predicted: IntArray, threads: Any, itself: IntArray | None = None
+    ) -> FloatArray:
         """Return how unlike the labelled samples of its predicted class each sample is.
 
         Parameters
@@ -74,6 +76,8 @@ class FamiliarSamples:
         predicted : array (n,)
             The number of the predicted class of each.
         threads : Threads
+        itself : array (n,), optional
+            Which of the kept samples each sample is, or −1; it is not compared with itself.
 
         Returns
         -------
@@ -86,10 +90,12 @@ class FamiliarSamples:
         found = np.full(len(predicted), np.nan)
         usual = self._usual
         for c in np.unique(predicted):
-            rows = predicted == c
-            own = self.samples[self.classes == c]
+            rows, own = predicted == c, np.flatnonzero(self.classes == c)
             if usual is not None and len(own):
-                z = (_nearness(coordinates[rows] @ own.T) - usual.mean[c]) / usual.deviation[c]
+                cosines = coordinates[rows] @ self.samples[own].T
+                if itself is not None:
+                    cosines[itself[rows, None] == own] = -np.inf
+                z = (_nearness(cosines) - usual.mean[c]) / usual.deviation[c]
                 found[rows] = stdtr(usual.freedom[c], -z)
         return np.where(X.row_norms() > 0, found, np.nan) if X.is_sparse else found
 
@@ -112,13 +118,15 @@ class FamiliarSamples:
         """Return how near each labelled sample of a class is to the others of the class."""
         own = self.samples[self.classes == c]
         cosines = own @ own.T
-        others = cosines[~np.eye(len(own), dtype=bool)].reshape(len(own), max(len(own) - 1, 0))
-        return _nearness(others) if len(own) > 1 else np.zeros(0)
+        np.fill_diagonal(cosines, -np.inf)
+        return _nearness(cosines) if len(own) > 1 else np.zeros(0)
 
     def with_samples(self, V: Any, classes: IntArray, threads: Any) -> FamiliarSamples:
         """Return these and further labelled samples."""
-        further = unit_rows(self.axes.of(Matrix(V, threads)).values)
-        samples, numbers = np.vstack([further, self.samples]), np.r_[classes, self.classes]
+        X = Matrix(V, threads)
+        filled = X.filled_rows
+        further = unit_rows(self.axes.of(X).values)[filled]
+        samples, numbers = np.vstack([further, self.samples]), np.r_[classes[filled], self.classes]
         kept = _some_of_each(numbers)
         return replace(self, samples=samples[kept], classes=numbers[kept])
 
@@ -140,12 +148,40 @@ def familiar_samples(X: Matrix, labels: Labels) -> FamiliarSamples | None:
     if X.shape[1] > MAX_FEATURES:
         return None
     axes = principal_axes(X, labels.counts)
-    rows = np.flatnonzero(labels.known)
-    classes = labels.shares[rows].argmax(axis=1)
-    kept = _some_of_each(classes)
-    samples = unit_rows(axes.of(X.select(rows[kept])).values)
+    rows = _kept_rows(labels)
+    samples = unit_rows(axes.of(X.select(rows)).values)
     basis = axes.basis.astype(np.float32)  # half the room; cosines need no more digits
-    return FamiliarSamples(replace(axes, basis=basis), samples, classes[kept])
+    classes = labels.shares[rows].argmax(axis=1)
+    return FamiliarSamples(replace(axes, basis=basis), samples, classes)
+
+
+def unlike_held_out(
+    familiar: FamiliarSamples, X: Matrix, labels: Labels, out: IntArray, scores: FloatArray
+) -> FloatArray:
+    """Return how unlike the others of its predicted class each held-out sample is.
+
+    ``familiar`` is what `familiar_samples` kept of the same samples and labels.
+    """
+    kept = _kept_rows(labels)
+    place = np.minimum(np.searchsorted(kept, out), len(kept) - 1)
+    itself = np.where(kept[place] == out, place, -1)
+    return familiar.unlike(X.select(out).values, scores.argmax(axis=1), X.threads, itself)
+
+
+def left_out(confidence: FloatArray, unlike: FloatArray | None, abstain: float) -> BoolArray:
+    """Return which predictions are left out.
+
+    They are those that are less probable than ``abstain`` and, unless it is 0, those of samples
+    that are unlike the labelled ones of their class.
+    """
+    found = np.asarray(confidence < abstain)
+    return found if unlike is None or not abstain else found | (unlike >= UNLIKE_LEVEL)
+
+
+def _kept_rows(labels: Labels) -> IntArray:
+    """Return the rows of the labelled samples to keep; empty samples resemble none."""
+    rows = np.flatnonzero(labels.usable)
+    return rows[_some_of_each(labels.shares[rows].argmax(axis=1))]
 
 
 def _some_of_each(classes: IntArray) -> IntArray:
@@ -156,12 +192,16 @@ def _some_of_each(classes: IntArray) -> IntArray:
 
 
 def _nearness(cosines: FloatArray) -> FloatArray:
-    """Return the mean of the largest cosines of each row."""
+    """Return the mean of the largest cosines of each row; those of −inf do not count."""
     k = min(N_NEAREST, cosines.shape[1])
-    return np.asarray(np.partition(cosines, cosines.shape[1] - k, axis=1)[:, -k:].mean(axis=1))
+    nearest = np.partition(cosines, cosines.shape[1] - k, axis=1)[:, -k:]
+    counted = np.isfinite(nearest)
+    total = np.where(counted, nearest, 0.0).sum(axis=1)
+    return np.asarray(total / np.maximum(np.count_nonzero(counted, axis=1), 1))
 
 
-def unit_rows(rows: FloatArray) -> FloatArray:
+def unit_rows(rows: Any) -> FloatArray:
     """Scale rows to length one; zero stays zero."""
+    rows = np.asarray(rows)
     norms = np.sqrt((rows**2).sum(axis=1, keepdims=True))
     return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0))

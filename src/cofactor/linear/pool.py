@@ -8,6 +8,11 @@ the features, so the pool has one linear model of the features, and one of the s
 
 Where no label can be held out, views teach each other: parts that learn from unlabelled samples
 are fitted once more, to what all views guess together.
+
+Labels are often drawn evenly from classes that are not. Naive Bayes learns the shares of the
+classes from unlabelled samples; a few labels in vectors do not show them. So the base of the side's
+model is corrected, as far as guesses are right for held-out labels: vectors alone then expect about
+the shares that all views guess together.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.linear.axes import principal_axes
-from cofactor.linear.familiar import FamiliarSamples, familiar_samples
+from cofactor.linear.familiar import FamiliarSamples, familiar_samples, left_out, unlike_held_out
 from cofactor.linear.folds import Distinct, assign_folds, distinct_rows
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.parts import (
@@ -108,14 +113,23 @@ class ExpectedScore:
     natural: tuple[float, ...] = checked(_numbers_fault, default=())
 
     def __str__(self) -> str:
-        if self.measure == "R²":
-            score = f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
-            units = ", ".join(f"{value:.2f}" for value in self.natural)
-            if self.targets:
-                score = f"mean {score}; each: {', '.join(f'{one:.2f}' for one in self.targets)}"
-                return f"{score}; in the units of the labels: {units}" if units else score
-            return f"{score} of logarithms, {units} in the units of the labels" if units else score
-        return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
+        return self.said()
+
+    def said(self, names: Sequence[Any] = ()) -> str:
+        """Return the score as text; several numbers are told apart by their names."""
+        if self.measure != "R²":
+            return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
+        score = f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+        if not self.targets:
+            own = "".join(f"{one:.2f} in the units of the labels" for one in self.natural)
+            return f"{score} of logarithms, {own}" if own else score
+        natural = self.natural or self.targets
+        names = names or range(len(self.targets))
+        each = [
+            f"{name} {one:.2f}" + (f" of logarithms, {own:.2f} in its units" if own != one else "")
+            for name, one, own in zip(names, self.targets, natural, strict=True)
+        ]
+        return f"mean {score}; {'; '.join(each)}"
 
 
 @dataclass(frozen=True)
@@ -127,7 +141,8 @@ class ExpectedCoverage:
     Parameters
     ----------
     abstain : float
-        Predictions less probable than this are left out.
+        Predictions less probable than this are left out, and those of samples that are unlike the
+        labelled ones.
     coverage : float
         Share of samples that get a prediction.
     accuracy : float or None
@@ -146,10 +161,12 @@ class ExpectedCoverage:
     n_samples: float
 
     @classmethod
-    def of(cls, held_out: FloatArray, abstain: float) -> ExpectedCoverage:
-        """Count held-out predictions; see `Pool.held_out`."""
+    def of(
+        cls, held_out: FloatArray, unlike: FloatArray | None, abstain: float
+    ) -> ExpectedCoverage:
+        """Count held-out predictions; see `Pool.held_out` and `Pool.held_out_unlike`."""
         confidence, right, weight = held_out
-        sure = confidence >= abstain
+        sure = ~left_out(confidence, unlike, abstain)
         total, kept = float(weight.sum()), float(weight[sure].sum())
         if kept == 0.0:
             return cls(abstain, 0.0, None, 0.0, 1.0, total)
@@ -179,6 +196,8 @@ class Pool:
     expected: ExpectedScore | None = None
     held_out: FloatArray | None = None
     """Held-out predictions: confidence, whether right, and weight of each (3, n)."""
+    held_out_unlike: FloatArray | None = None
+    """How unlike the labelled samples of its predicted class each held-out one is (n,)."""
     side: SideView | None = None
     side_weights: FloatArray | None = None
     """What each axis of the side adds to the score of each class (d, c)."""
@@ -241,8 +260,13 @@ def fit_pool(
             model = LinearModel(model.weights, model.base + side_model.base)
             scores = scores + side_model.scores(Matrix(side_view.of(side), threads))
         sharpness = _sharpness(scores[~labelled & (counts > 0)])
-        expected = None if fit.held_out is None else _expected(fit.held_out)
         familiar = familiar_samples(samples, labels) if keep_samples else None
+        held_out = expected = unlike = None
+        if (weighed := fit.weighed) is not None:
+            held_out = _judged(weighed, labels)
+            expected = _expected(held_out)
+            if familiar is not None:
+                unlike = unlike_held_out(familiar, samples, labels, weighed.out, weighed.scores)
     pool = Pool(
         view,
         model,
@@ -250,7 +274,8 @@ def fit_pool(
         fit.parts,
         fit.penalty,
         expected,
-        fit.held_out,
+        held_out,
+        unlike,
         side_view,
         None if side_model is None else side_model.weights,
         familiar,
@@ -288,8 +313,10 @@ def held_out_scores(
         )
         views, _ = _views(samples, labels, distinct, side, axes, exposed)
         found = np.full(labels.shares.shape, np.nan)
-        if (weighed := _weigh(views, every=every)) is not None:
-            found[weighed.out] = weighed.scores
+        # Only the correction of vectors needs the final models.
+        held = _weigh(views, every) if side is None else _fit_parts(views, every).weighed
+        if held is not None:
+            found[held.out] = held.scores
     return distinct.of_each(found, len(shares))
 
 
@@ -358,18 +385,17 @@ class _PartsFit(NamedTuple):
     models: list[LinearModel]
     parts: dict[str, float]
     penalty: float
-    held_out: FloatArray | None
+    weighed: _Weighed | None
 
 
-def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
-    """Fit the parts of all views and weigh them."""
+def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
+    """Fit the parts of all views and weigh them; ``every`` holds out all labels."""
     labels = views[0].labels
     fitted = [parts.fit(labels, EM_ROUNDS) for parts in views]
-    if (weighed := _weigh(views)) is None:
-        betas, penalties, record = _unweighed(views, fitted), [USUAL_PENALTY] * len(views), None
+    if (weighed := _weigh(views, every)) is None:
+        betas, penalties = _unweighed(views, fitted), [USUAL_PENALTY] * len(views)
     else:
-        betas, penalties, out, scores = weighed
-        record = judged(scores, labels.shares[out], labels.weights[out])
+        betas, penalties = weighed.betas, weighed.penalties
     for parts, own, penalty in zip(views, fitted, penalties, strict=True):
         own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
     models = _weighted(views, fitted, betas)
@@ -377,12 +403,37 @@ def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
         guessed = _guessed(views, models)
         taught = [parts.fit(labels, EM_ROUNDS, guessed) for parts in views]
         models = _weighted(views, [a | b for a, b in zip(fitted, taught, strict=True)], betas)
+    if weighed is not None and views[-1].vectors:
+        models, weighed = _with_shares(views, models, weighed)
     named = {
         f"{parts.name}{name}": float(weight)
         for parts, beta in zip(views, betas, strict=True)
         for name, weight in zip(parts.names, beta, strict=True)
     }
-    return _PartsFit(models, named, penalties[0], record)
+    return _PartsFit(models, named, penalties[0], weighed)
+
+
+def _with_shares(
+    views: Sequence[ViewParts], models: list[LinearModel], weighed: _Weighed
+) -> tuple[list[LinearModel], _Weighed]:
+    """Correct the base of the side's model, the last one, and the held-out scores.
+
+    Probabilities by vectors are multiplied by the shares of the classes that all views guess, and
+    divided by those that vectors guess alone; the power is the held-out accuracy above chance.
+    """
+    labels = views[0].labels
+    each = [model.scores(parts.X) for parts, model in zip(views, models, strict=True)]
+    together, alone = (labels.counts @ softmax(z, axis=1) + 1.0 for z in (sum(each), each[-1]))
+    _, right, weight = _judged(weighed, labels)
+    chance = 1.0 / len(alone)
+    above = max(0.0, float(np.average(right, weights=weight)) - chance)
+    correction = above / max(1.0 - chance, chance) * np.log(together / alone)
+    side = LinearModel(models[-1].weights, models[-1].base + correction)
+    return [*models[:-1], side], weighed._replace(scores=weighed.scores + correction)
+
+
+def _judged(weighed: _Weighed, labels: Labels) -> FloatArray:
+    return judged(weighed.scores, labels.shares[weighed.out], labels.weights[weighed.out])
 
 
 def _weighted(
@@ -496,8 +547,7 @@ def _folds(labels: Labels) -> tuple[IntArray, int]:
     Samples without features and classes with one label are not held out.
     """
     n_folds = 10 if np.count_nonzero(labels.known) <= MAX_TEN_FOLD_LABELS else 5
-    scored = labels.known if labels.filled is None else labels.known & labels.filled
-    classes = np.where(scored, labels.shares.argmax(axis=1), -1)
+    classes = np.where(labels.usable, labels.shares.argmax(axis=1), -1)
     return assign_folds(classes, n_folds, min_size=2), n_folds
 
 

@@ -39,6 +39,14 @@ def _chart(table: str, height: int, **meta: Any) -> alt.Chart:
     return alt.Chart(alt.NamedData(table), width=WIDTH, height=height, usermeta=meta)
 
 
+def _middle_cut(characters: int) -> str:
+    """Return an expression for labels that cuts the middle out of long ones: classes often differ
+    in their last words. The page's script cuts more of them where there is less room."""
+    start, end = characters // 2, characters - characters // 2 - 1
+    cut = f"slice(datum.label, 0, {start}) + '…' + slice(datum.label, -{end})"
+    return f"length(datum.label) > {characters} ? {cut} : datum.label"
+
+
 def heatmap(prepared: Prepared) -> alt.Chart:
     """Draw the largest topics × the largest classes: the probability of each class."""
     rows = len(prepared.largest_classes)
@@ -47,7 +55,10 @@ def heatmap(prepared: Prepared) -> alt.Chart:
         .mark_rect(cornerRadius=2)
         .encode(
             alt.X("name:N", sort=None, title=None).axis(labelAngle=-40, labelLimit=170),
-            alt.Y("class:N").title(None).sort(None).axis(labelLimit=150, minExtent=100),
+            alt.Y("class:N")
+            .title(None)
+            .sort(None)
+            .axis(labelLimit=150, minExtent=100, labelExpr=_middle_cut(25)),
             alt.Color("share:Q").title("probability").scale(domain=[0, 1]).legend(format="%"),
             tooltip=[
                 alt.Tooltip("name:N", title="topic"),
@@ -225,8 +236,10 @@ def confusion(classes: list[str], samples: str) -> Any:
         .encode(
             alt.X("prediction:N", sort=None)
             .title("predicted")
-            .axis(labelAngle=angle, labelLimit=130),
-            alt.Y("truth:N", sort=None).title("true class").axis(labelLimit=150),
+            .axis(labelAngle=angle, labelLimit=130, labelExpr=_middle_cut(22)),
+            alt.Y("truth:N", sort=None)
+            .title("true class")
+            .axis(labelLimit=150, labelExpr=_middle_cut(25)),
         )
         .properties(width=WIDTH, height=60 + 26 * len(classes), usermeta={"cells": True})
     )

@@ -308,4 +308,5 @@ def _template() -> Any:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["percent"] = lambda share: f"{100 * share:.1f} %"
+    environment.filters["signed"] = lambda value: f"{value:z.2f}".replace("-", "−")
     return environment.from_string(_part("page.html"))

@@ -276,7 +276,7 @@ def _methods(found: Evaluation) -> dict[str, Any]:
 def _format_more(kind: str, name: str, score: float | None) -> str:
     if kind == "sets" or name == "R²" or score is None:
         return format_score(kind, score)
-    return f"{score:.3g}"
+    return f"{score:,.0f}" if abs(score) >= 100 else f"{score:.3g}"
 
 
 def _of_classes(found: Evaluation, classes: list[str], charted: list[int]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def topic_cards(material: Material) -> list[dict[str, Any]]:
             "topic": row.topic,
             "name": row.name,
             "share": float(shares[row.topic]),
-            "label": names[row.topic],
+            "label": "" if material.is_single_class else names[row.topic],
             "label_weight": row.label_weight,
             "coherence": finite(row.coherence),
             "words": words[row.topic],

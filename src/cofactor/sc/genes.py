@@ -131,7 +131,9 @@ def named_genes(genes: Any, var: Any) -> IntArray:
     """
     if isinstance(genes, str):
         if genes not in var:
-            known = suggestion(genes, [str(name) for name in var.columns])
+            columns = [str(name) for name in var.columns]
+            none = "var has no columns; pass a number of genes, or their names."
+            known = suggestion(genes, columns) if columns else none
             raise ParameterError((Parameter("genes", genes), " is not a column of var"), known)
         return _flagged(np.asarray(var[genes]), f"var[{genes!r}]", len(var))
     if isinstance(genes, Sequence | np.ndarray) or hasattr(genes, "__array__"):
@@ -150,9 +152,9 @@ def _columns_of(names: np.ndarray, var: Any) -> IntArray:
     place = {str(name): j for j, name in enumerate(var.index)}
     missing = [str(name) for name in names.flat if str(name) not in place]
     if missing or not names.size:
-        number = f"{len(missing):,} of {names.size:,} names in genes are not in var"
-        such = f", such as {missing[0]!r}" if missing else ""
-        raise InputError(f"{number}{such}; pass names of var_names.")
+        such = f" are not in var, such as {missing[0]!r}" if missing else " are not in var"
+        number = f"{len(missing):,} of {names.size:,} names in "
+        raise ParameterError((number, Parameter("genes"), such), "pass names of var_names")
     return np.unique([place[str(name)] for name in names.flat])
 
 

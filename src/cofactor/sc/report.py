@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.preprocessing import normalize
 
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.inference import topic_shares
-from cofactor.io.errors import InputError
 from cofactor.report.html import check_extra, write_page
 from cofactor.report.material import Material, material_of
 from cofactor.report.nouns import CELLS
@@ -49,9 +49,10 @@ def read_cells(model: CellModel, cells: CellMatrix, truth: str | None = None) ->
     """Return the material of a report: the counts of the model's genes, and labels."""
     columns, known = model.match(cells.genes)
     if not known.all():
-        raise InputError(
+        raise ParameterError(
             f"The cells have {int(known.sum()):,} of the {len(known):,} genes of the model, but a "
-            "report needs all; fit a model on the genes that both have (genes=)."
+            "report needs all",
+            ("fit a model on the genes that both have (", Parameter("genes"), ")"),
         )
     X = sp.csr_array(sp.vstack(list(checked(cells, columns)), format="csr"))
     y, totals = _labels(model, cells), np.asarray(X.sum(axis=1)).ravel()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +15,7 @@ import numpy as np
 
 from cofactor._versions import version_of, versions
 from cofactor._warnings import warn
-from cofactor.io.atomic import place_of
+from cofactor.io.atomic import place_of, replacing_folder
 from cofactor.io.errors import InputError
 from cofactor.sc.cells import CellMatrix, anndata, open_cells
 from cofactor.sc.fitting import CellFitOptions, fit_opened
@@ -93,8 +94,8 @@ def ssnmf(
       cells. From 0.95 on, the cell may be of a type that has no labels.
     - ``uns["ssnmf"]``: ``markers`` of classes (among all classes, and against the "nearest" one)
       and of topics, with the share of cells that have them; ``topic_classes`` (the
-      probability of each class for a cell of one topic alone), ``expected_score`` on new cells
-      from held-out labels, ``params``, ``history`` and ``versions``.
+      probability of each class for a cell of one topic alone) and ``topic_shares`` (their means);
+      ``expected_score`` on new cells from held-out labels, ``params``, ``history``, ``versions``.
 
     Examples
     --------
@@ -254,7 +255,8 @@ def facts_of(model: CellModel) -> dict[str, Any]:
     """Return facts about a fit and its findings, in types that AnnData files can hold."""
     estimator, expected = model.estimator, getattr(model.estimator, "expected_score_", None)
     facts: dict[str, Any] = {
-        "params": {name: _storable(value) for name, value in model.facts.items()},
+        "params": {n: _storable(value) for n, value in model.facts.items() if n != "topics"},
+        "topic_shares": model.mean_shares,
         "markers": {kind: _table(found) for kind, found in model.markers.items()},
         "history": {name: np.array(values) for name, values in estimator.history_.items()},
         "stop_reason": estimator.stop_reason_,
@@ -325,7 +327,7 @@ def write_copy(
     key: str = "ssnmf",
     abstain: float = 0.0,
 ) -> list[str]:
-    """Write a copy of an .h5ad file with the results of a model, without loading its matrices.
+    """Write a copy of a file or a .zarr folder with results, without loading its matrices.
 
     Parameters
     ----------
@@ -344,22 +346,37 @@ def write_copy(
     list of str
         The places that were written, such as "obs/ssnmf".
     """
+    io = anndata().io
+    with _copied(path, output) as store:
+        tables = {name: io.read_elem(store[name]) for name in ("obs", "var")}
+        notes = store.get("uns", {})
+        check_key(key, model.facts.get("labels"), tables["obs"], notes)
+        results = anndata().AnnData(**tables)
+        write_results(results, model, answers, key, notes, abstain)
+        io.write_elem(store, "obs", results.obs)
+        for group, name, value in _results(results):
+            io.write_elem(store.require_group(group), name, value)
+    columns = predictions_of(key) if model.classes else []
+    return [f"obs/{name}" for name in columns] + [f"{g}/{name}" for g, name, _ in _results(results)]
+
+
+@contextmanager
+def _copied(path: Path, output: Path) -> Iterator[Any]:
+    """Yield a copy of a file or folder that can be changed; it appears once it is complete."""
+    if path.is_dir():
+        import zarr
+
+        with replacing_folder(output) as place:
+            shutil.copytree(path, place, dirs_exist_ok=True)
+            yield zarr.open_group(place, mode="r+", use_consolidated=False)
+            zarr.consolidate_metadata(place)  # else readers would see the old list of contents
+        return
     import h5py
 
-    io = anndata().io
     with place_of(output) as place:
         shutil.copyfile(path, place)
         with h5py.File(place, "r+") as file:
-            tables = {name: io.read_elem(file[name]) for name in ("obs", "var")}
-            notes = file.get("uns", {})
-            check_key(key, model.facts.get("labels"), tables["obs"], notes)
-            results = anndata().AnnData(**tables)
-            write_results(results, model, answers, key, notes, abstain)
-            io.write_elem(file, "obs", results.obs)
-            for group, name, value in _results(results):
-                io.write_elem(file.require_group(group), name, value)
-    columns = predictions_of(key) if model.classes else []
-    return [f"obs/{name}" for name in columns] + [f"{g}/{name}" for g, name, _ in _results(results)]
+            yield file
 
 
 def _results(results: Any) -> list[tuple[str, str, Any]]:

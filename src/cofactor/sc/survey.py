@@ -20,12 +20,20 @@ def survey(
     layer: str | None = None,
     labels: str | None = None,
     unlabelled: str | Sequence[str] = (),
+    genes: Any = None,
+    batch_key: str | None = None,
 ) -> dict[str, Any]:
-    """Return facts about cells in plain types; reject values that are not counts."""
+    """Return facts about cells in plain types; reject values that are not counts.
+
+    The parameters are those of `cofactor.sc.fit`.
+    """
     with open_cells(data, layer) as cells:
         depths: list[np.ndarray] = []
         columns, _ = choose_genes(
-            cells, each=lambda rows: depths.append(np.asarray(rows.sum(axis=1)).ravel())
+            cells,
+            genes,
+            batch_key,
+            each=lambda rows: depths.append(np.asarray(rows.sum(axis=1)).ravel()),
         )
         depth = np.concatenate(depths)
         advice, y = _labels(cells.obs, labels, unlabelled)

@@ -6,8 +6,9 @@ they are nonnegative, as the factorization needs them. Predictions stay within w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -75,7 +76,10 @@ class ValueCoding:
         return numbers.ravel() if self.one_dimensional else numbers
 
     def scaled(self, table: Array) -> Array:
-        """Return numbers (n × k) on the scale on which they are learned, before the offset."""
+        """Return numbers (n × k) on the scale on which they are learned, before the offset.
+
+        Numbers that have no logarithm become NaN.
+        """
         return _scaled(table, self.started)
 
     def without_limits(self) -> ValueCoding:
@@ -103,7 +107,8 @@ def encode_values(
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
     n_samples : int
     sample_weight : array-like of shape (n_samples,), optional
-        Samples of weight 0 do not count for the offset. It does not become a target weight.
+        How often each sample counts for offset, skewness and limits. It does not become a target
+        weight.
     target_weights : array-like of shape (n_samples,) or (n_samples, n_targets), optional
     dtype : dtype of values and weights
     coding : ValueCoding, optional
@@ -129,11 +134,21 @@ def encode_values(
     table = tall(raw)
     known = ~np.isnan(table)
     weights = known * read_weights("target_weights", target_weights, [(n_samples,), table.shape])
-    counts = (weights > 0) & (read_weights("sample_weight", sample_weight, [(n_samples,)]) > 0)
-    columns = [column[used] for column, used in zip(table.T, counts.T, strict=True)]
+    times = (weights > 0) * read_weights("sample_weight", sample_weight, [(n_samples,)])
+    counts = times > 0
+    columns = [
+        Column(column[used], often[used])
+        for column, used, often in zip(table.T, counts.T, times.T, strict=True)
+    ]
     started = _choose_logs(columns, log) if coding is None else coding.started
     limits = _limits(columns) if limited else None
-    table = _scaled(table, started)
+    table, unscaled = _scaled(table, started), table
+    if (lost := counts & np.isnan(table)).any():
+        worst = float(unscaled[lost].min())
+        raise ValueError(
+            f"y holds {worst:g}, which has no logarithm on the scale of the fit; fit again with "
+            "log='no', or correct the number."
+        )
     least = np.min(table, axis=0, initial=np.inf, where=counts) if from_zero else 0.0
     filled = np.where(counts, table, np.where(np.isfinite(least), least, 0.0))
     if coding is None:
@@ -142,7 +157,7 @@ def encode_values(
     else:
         _check_again(filled, coding, from_zero=from_zero, signed=signed)
     with np.errstate(over="ignore"):  # cast reports it
-        values = np.where(known, table - coding.offset, 0.0)
+        values = np.where(np.isnan(table), 0.0, table - coding.offset)
     values = values if signed else np.maximum(values, 0.0)
     return weighted_targets(values, weights, dtype), coding
 
@@ -157,7 +172,22 @@ def _check_again(table: Array, coding: ValueCoding, *, from_zero: bool, signed: 
         warn(f"y is clipped at the minimum of its first fit: {hint}.")
 
 
-def _limits(columns: list[Array]) -> tuple[Array, Array]:
+class Column(NamedTuple):
+    """The known numbers of a column, and how often each counts."""
+
+    values: Array
+    counts: Array
+
+    def total(self, where: Any = True) -> float:
+        """Return how often numbers count together."""
+        return float(self.counts.sum(where=where))
+
+    def moment(self, numbers: Array) -> float:
+        """Return the mean of numbers that belong to the values."""
+        return float(self.counts @ numbers) / self.total()
+
+
+def _limits(columns: list[Column]) -> tuple[Array, Array]:
     """Return the least and the largest number that each column can have, as far as it shows them.
 
     Numbers that pile up at an end, as those of a rating do, show a limit. Without one, numbers that
@@ -167,43 +197,46 @@ def _limits(columns: list[Array]) -> tuple[Array, Array]:
     return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
 
-def _ends(column: Array) -> tuple[float, float]:
-    if not len(column):
+def _ends(column: Column) -> tuple[float, float]:
+    values = column.values
+    if not len(values):
         return -np.inf, np.inf
-    enough = max(MIN_LIMIT_VALUES, MIN_LIMIT_SHARE * len(column))
-    least, largest = float(column.min()), float(column.max())
-    low = least if np.count_nonzero(column == least) >= enough else 0.0 if least >= 0 else -np.inf
-    high = largest if np.count_nonzero(column == largest) >= enough else np.inf
+    enough = max(MIN_LIMIT_VALUES, MIN_LIMIT_SHARE * column.total())
+    least, largest = float(values.min()), float(values.max())
+    low = least if column.total(values == least) >= enough else 0.0 if least >= 0 else -np.inf
+    high = largest if column.total(values == largest) >= enough else np.inf
     return low, high
 
 
 # ---- logarithms
 
 
-def skewness(column: Array) -> float:
+def skewness(column: Column) -> float:
     """Return the third standardised moment; 0 for constant numbers.
 
     Examples
     --------
-    >>> round(skewness(np.array([1.0, 1.0, 1.0, 1.0, 11.0])), 2)
+    >>> round(skewness(Column(np.array([1.0, 11.0]), np.array([4.0, 1.0]))), 2)
     1.5
     """
-    unit = float(np.abs(column).max(initial=0.0)) or 1.0  # so that cubes do not overflow
-    apart = column / unit - np.mean(column / unit)
-    variance = float(np.mean(apart**2))
-    return float(np.mean(apart**3) / variance**1.5) if variance > 1e-30 else 0.0
+    unit = float(np.abs(column.values).max(initial=0.0)) or 1.0  # so that cubes do not overflow
+    apart = column.values / unit - column.moment(column.values / unit)
+    variance = column.moment(apart**2)
+    return column.moment(apart**3) / variance**1.5 if variance > 1e-30 else 0.0
 
 
-def is_skewed(column: Array) -> bool:
+def is_skewed(column: Column) -> bool:
     """Return whether numbers are better learned as logarithms.
 
     They are if none is negative, their skewness is large, and that of their logarithms is at most
     half as large.
     """
-    if len(column) < MIN_SKEWED_VALUES or column.min() < 0 or not column.any():
+    values = column.values
+    if column.total() < MIN_SKEWED_VALUES or values.min() < 0 or not values.any():
         return False
     before = skewness(column)
-    return before > MIN_SKEWNESS and 2 * abs(skewness(np.log(column + _start(column)))) <= before
+    logarithms = column._replace(values=np.log(values + _start(values)))
+    return before > MIN_SKEWNESS and 2 * abs(skewness(logarithms)) <= before
 
 
 def _start(column: Array) -> float:
@@ -211,15 +244,17 @@ def _start(column: Array) -> float:
     return 0.0 if column.min() > 0 else float(column[column > 0].min())
 
 
-def _choose_logs(columns: list[Array], log: str) -> Array | None:
+def _choose_logs(columns: list[Column], log: str) -> Array | None:
     """Return `ValueCoding.started`."""
     if log == "no":
         return None
     if log == "yes":
         for column in columns:
-            _refuse_logarithm(column)
-    chosen = [len(one) > 0 and (log == "yes" or is_skewed(one)) for one in columns]
-    starts = [_start(one) if yes else np.nan for one, yes in zip(columns, chosen, strict=True)]
+            _refuse_logarithm(column.values)
+    chosen = [len(one.values) > 0 and (log == "yes" or is_skewed(one)) for one in columns]
+    starts = [
+        _start(one.values) if yes else np.nan for one, yes in zip(columns, chosen, strict=True)
+    ]
     return np.array(starts) if any(chosen) else None
 
 
@@ -246,19 +281,15 @@ def _scaled(table: Array, started: Array | None) -> Array:
     if table.shape[1] != len(started):
         raise ValueError(f"y has {table.shape[1]} columns, but {len(started)} are expected.")
     moved = table + np.where(logs, started, 0.0)
-    if (bad := logs & (moved <= 0)).any():
-        worst = float(table[bad].min())
-        raise ValueError(
-            f"y holds {worst:g}, which has no logarithm on the scale of the fit; fit again with "
-            "log='no', or correct the number."
-        )
+    moved = np.where(moved > 0, moved, np.nan)
     return np.where(logs, np.log(np.where(logs, moved, 1.0)), table)
 
 
-def tell_of_logarithms(coding: ValueCoding) -> None:
-    """Warn that logarithms are learned though nobody asked for them."""
+def tell_of_logarithms(coding: ValueCoding, names: Sequence[Any]) -> None:
+    """Warn that logarithms are learned of the numbers with some names, though nobody asked."""
     if coding.logs.any():
-        which = "" if coding.logs.all() else f" in {int(coding.logs.sum())} of its columns"
+        logs = [repr(name) for name, log in zip(names, coding.logs, strict=True) if log]
+        which = "" if len(logs) == len(names) else f" in {', '.join(logs)}"
         warn(
             ParameterWarning(
                 (

@@ -28,13 +28,14 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor._warnings import warn
 from cofactor.engine.threads import Threads
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
+from cofactor.linear.familiar import unit_rows
 from cofactor.linear.parts import naive_bayes
 from cofactor.linear.views import Matrix
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.reading import labelled_mask
 from cofactor.text.describe.predictions import infer_task
 from cofactor.text.describe.table import Table
-from cofactor.text.encoders import encode_texts, unit_rows
+from cofactor.text.encoders import encode_texts
 from cofactor.text.seeds import places_of
 
 NAMES_WORTH = 20
@@ -81,17 +82,18 @@ def starts_sentence(starts: Iterable[ClassStart], n: int) -> str:
     Examples
     --------
     >>> starts_sentence([ClassStart("a", 40, 50, 0.9), ClassStart("b", 20, 50, 0.5)], 100)
-    "Names gave 60 of 100 documents a first label; words and names agree on 70 % of them, least on \
-'b' (50 %)."
+    "Names gave 60 of 100 documents a first label; words agree with names on 70 % of the 100 \
+documents nearest to a class, least on 'b' (50 %)."
     """
     rows = list(starts)
     first = sum(row.documents for row in rows)
-    near = max(sum(row.nearest for row in rows), 1)
-    agree = sum(row.nearest * row.agreement for row in rows) / near
+    near = sum(row.nearest for row in rows)
+    agree = sum(row.nearest * row.agreement for row in rows) / max(near, 1)
     least = min(rows, key=lambda row: row.agreement)
     return (
-        f"Names gave {first:,} of {n:,} documents a first label; words and names agree on "
-        f"{agree:.0%} of them, least on {str(least.label)!r} ({least.agreement:.0%})."
+        f"Names gave {first:,} of {n:,} documents a first label; words agree with names on "
+        f"{agree:.0%} of the {near:,} documents nearest to a class, least on "
+        f"{str(least.label)!r} ({least.agreement:.0%})."
     ).replace("%", " %")
 
 

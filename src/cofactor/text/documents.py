@@ -76,6 +76,13 @@ def is_in_parts(documents: Any) -> bool:
     return hasattr(first, "__dask_graph__")
 
 
+def refuse_given(data: str, **arguments: Any) -> None:
+    """Refuse arguments of a fit that data of this kind cannot be fitted with."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise ValueError(f"{name} cannot be used with {data}; leave it out.")
+
+
 def each_document(documents: Any) -> Iterator[str]:
     """Yield documents one by one, read as by ``read_documents``."""
     if isinstance(documents, str | bytes):

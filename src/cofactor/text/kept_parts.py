@@ -25,7 +25,8 @@ from cofactor.io.json_text import to_json
 from cofactor.io.untrusted import DamagedFileError, read_file, require
 from cofactor.outofcore.batches import RowsAndTargets, check_batch
 from cofactor.text.text_parts import RowTask, TextPart, count_part, part_rows
-from cofactor.text.vectorizer.word_vectorizer import WordCounts, WordVectorizer
+from cofactor.text.vectorizer.counts import WordCounts
+from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
 KEPT_TASKS = (count_part, part_rows)
 """The tasks whose results can be kept."""

@@ -28,7 +28,7 @@ from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import document_matrix, document_rows, is_in_parts
+from cofactor.text.documents import document_matrix, document_rows, is_in_parts, refuse_given
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
@@ -332,18 +332,20 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ['billing', 'support']
         """
         fit = fit_with or fit_here
+        weights = {"sample_weight": sample_weight, "target_weights": target_weights}
         if is_in_parts(X):
             from cofactor.distributed.texts import fit_collection
 
+            refuse_given("a dask collection", fit_with=fit_with, **weights)
             return fit_collection(self, X, y)
         if isinstance(X, WordBlocks):
+            refuse_given("documents on disk, which have their labels", y=y, **weights)
             return self.set_fitted(fit_blocks(self, X, fit=fit))
         if self.classes is None:
             warn_of_labels(read_targets(y), self.task, self.n_components)
-        weights = {"sample_weight": sample_weight, "target_weights": target_weights}
         self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
         if self.log == "auto" and predictions.predicted_kind(self.estimator_) == "numbers":
-            tell_of_logarithms(self.estimator_.coding)
+            tell_of_logarithms(self.estimator_.coding, self.target_names_)
         return self
 
     @checks_parameters

@@ -35,8 +35,9 @@ from cofactor.text.describe.topic_words import even_rows
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import FitFunction, fit_here
+from cofactor.text.vectorizer.counts import WordCounts
 from cofactor.text.vectorizer.languages import SAMPLE_TEXTS
-from cofactor.text.vectorizer.word_vectorizer import WordCounts, WordVectorizer
+from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 from cofactor.text.word_blocks import WordBlocks, described_rows, fit_blocks
 
 

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 from datetime import date
+from xml.etree import ElementTree
 from zipfile import ZipFile
 
 import pyarrow as pa
@@ -146,6 +147,8 @@ def test_parquet_without_rows_and_with_mixed_cells(tmp_path, monkeypatch):
     mixed = written(tmp_path / "b.parquet", "parquet", [["a"], [1]], ["x"], ())
     assert read_back(mixed)[1] == [["a"], ["1"]]
     monkeypatch.setattr(parquet, "WRITTEN_ROWS", 1)
+    late = written(tmp_path / "late.parquet", "parquet", [[None], [1.5], ["a"]], ["x"], ())
+    assert read_back(late)[1] == [[None], ["1.5"], ["a"]]
     with pytest.raises(InputError, match="'x' has cells of several types"):
         written(tmp_path / "c.parquet", "parquet", [[1], ["a"]], ["x"], ())
     assert not (tmp_path / "c.parquet").exists()
@@ -166,6 +169,17 @@ def test_excel_holds_texts_numbers_and_days_but_no_formula(tmp_path):
     assert written(tmp_path / "b.xlsx", "excel", further=["b", "c"]).read_bytes() == (
         path.read_bytes()
     )
+
+
+def test_other_readers_find_the_styles_that_they_need(tmp_path):
+    path = written(tmp_path / "a.xlsx", "excel", further=["b", "c"])
+    with ZipFile(path) as archive:
+        styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
+    names = [part.tag.split("}")[1] for part in styles]
+    assert names == ["fonts", "fills", "borders", "cellStyleXfs", "cellXfs", "cellStyles"]
+    assert [int(part.attrib["count"]) for part in styles] == [len(part) for part in styles]
+    kinds = [part[0].attrib["patternType"] for part in styles[1]]
+    assert kinds == ["none", "gray125"]  # what Excel expects; other readers refuse an empty fill
 
 
 def test_what_excel_cannot_hold_is_refused(tmp_path, monkeypatch):

@@ -59,8 +59,9 @@ def test_the_order_of_languages_does_not_matter(order):
 def test_a_form_names_one_stem():
     """In two languages, one form may have different stems; words stay distinct."""
     stems = Stems.of("language", ["german", "spanish"], ())
-    list(stems.read(["informationen", "information"], 0))
-    list(stems.read(["information", "informacion"], 1))
+    for word, language in [("informationen", 0), ("information", 0), ("information", 1)]:
+        stems.read(word, language)
+    stems.read("informacion", 1)
     found = sorted({stems.stem("information", 0), stems.stem("information", 1)})
     names = stems.names(found)
     assert len(set(names)) == len(found)
@@ -70,7 +71,7 @@ def test_a_name_is_the_form_that_most_occurrences_have():
     """Forms of one word add up before the cut: four governments outweigh three palaces."""
     stems = Stems.of("language", ["german"], ())
     words = ["regierungschef"] * 3 + ["regierungssprecher"] * 2 + ["regierungssprechers"] * 2
-    (stem,) = set(stems.read(words))
+    (stem,) = {stems.read(word) for word in words}
     assert stems.names([stem]) == ["regierungssprecher"]
 
 

@@ -127,9 +127,11 @@ def _is_good(topic: Any) -> bool:
 def expectation(model: Any) -> str:
     """Return a sentence about the score to expect on new documents; "" if nothing is known."""
     expected = model.expected_score_
-    if expected is None:
-        return ""
-    return f"Expected on new texts like these: {expected}.{_beside_chance(model, expected)}"
+    if expected is None or (expected.measure == "accuracy" and len(model.target_names_) < 2):
+        return ""  # of a single class, every label is right
+    names = [printable(str(name)) for name in model.target_names_]
+    said = expected.said(names)
+    return f"Expected on new texts like these: {said}.{_beside_chance(model, expected)}"
 
 
 def _beside_chance(model: Any, expected: Any) -> str:

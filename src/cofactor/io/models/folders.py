@@ -83,12 +83,8 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     """Write files to a folder in one step; other files in an old folder stay."""
     path = Path(os.path.abspath(path))
     _check_place(path)
-
-    def size() -> int:
-        return sum(map(len, files.values()))
-
     with (
-        atomic.telling_of_full_disks(path, size, complete=True),
+        atomic.telling_of_full_disks(path, sum(map(len, files.values()))),
         atomic.replacing_folder(path, keep_others=True) as new,
     ):
         for name, data in files.items():

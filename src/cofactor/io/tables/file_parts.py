@@ -90,6 +90,17 @@ def part_facts(part: str) -> dict[str, Any]:
         return {"path": part, "bytes": _storage(address).info(address).get("size")}
 
 
+def table_state(path: Path) -> list[dict[str, Any]]:
+    """Return size and time of each file of a table, which is a file, a folder or several files."""
+    if names_parts(path):
+        names = find_parts(path)
+    elif path.is_dir():
+        names = sorted(os.fspath(one) for one in path.rglob("*") if one.is_file())
+    else:
+        names = [os.path.abspath(path)]
+    return list(map(part_facts, names))
+
+
 def _renamed(sentence: Any, copy: str, address: str) -> Any:
     """Return the parts of a sentence with the address in place of its copy."""
     if isinstance(sentence, str):

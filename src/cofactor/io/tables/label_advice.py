@@ -132,7 +132,7 @@ def half_numbers(column: Collection[str]) -> str | None:
     if others:
         return (
             f"Some labels are numbers, like {names(numbers[:3])}, and others are not, like "
-            f"{names(others[:3])}: correct these, or count them as unlabelled."
+            f"{names(others[:3])}: correct these, or leave them unlabelled."
         )
     if not (odd := _other_style(numbers)):
         return None

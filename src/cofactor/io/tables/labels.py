@@ -325,6 +325,8 @@ def label_form(counts: Sequence[Counter[str]], sets: bool) -> str:
     ('classes', 'numbers')
     >>> label_form([Counter("01"), Counter("1")], False)
     'columns'
+    >>> label_form([Counter(["12,50 €"]), Counter(["55 %"])], False)
+    'numbers'
     """
     labels = [label for column in counts for label in column]
     if not labels:
@@ -332,7 +334,8 @@ def label_form(counts: Sequence[Counter[str]], sets: bool) -> str:
     if sets:
         return "sets"
     values = parse_labels(labels)
-    if are_numbers(values):
+    by_column = (value for column in counts for value in parse_labels(column))  # units may differ
+    if are_numbers(values) or are_numbers(by_column):
         return "numbers"
     if len(counts) == 1:
         return "classes"

@@ -29,6 +29,7 @@ _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+_PLAIN = 'fontId="0" fillId="0" borderId="0"'  # the only font, fill and border
 _PARTS = {
     "[Content_Types].xml": (
         f'<Types xmlns="{_PACKAGE}/content-types">'
@@ -53,11 +54,17 @@ _PARTS = {
         f'<Relationship Id="rId2" Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>'
     ),
     "xl/styles.xml": (
-        f'<styleSheet xmlns="{_SHEETS}"><fonts count="1"><font/></fonts>'
-        '<fills count="1"><fill/></fills><borders count="1"><border/></borders>'
-        '<cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3"><xf/>'
-        '<xf numFmtId="14" applyNumberFormat="1"/><xf numFmtId="22" applyNumberFormat="1"/>'
-        "</cellXfs></styleSheet>"
+        f'<styleSheet xmlns="{_SHEETS}">'
+        '<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'
+        '<fills count="2"><fill><patternFill patternType="none"/></fill>'
+        '<fill><patternFill patternType="gray125"/></fill></fills>'
+        '<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>'
+        f'<cellStyleXfs count="1"><xf numFmtId="0" {_PLAIN}/></cellStyleXfs>'
+        f'<cellXfs count="3"><xf numFmtId="0" {_PLAIN} xfId="0"/>'
+        f'<xf numFmtId="14" {_PLAIN} xfId="0" applyNumberFormat="1"/>'
+        f'<xf numFmtId="22" {_PLAIN} xfId="0" applyNumberFormat="1"/></cellXfs>'
+        '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles>'
+        "</styleSheet>"
     ),
 }
 _DAY, _MOMENT = 1, 2  # styles of cells

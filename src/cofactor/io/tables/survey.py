@@ -269,7 +269,7 @@ def _said(found: Survey, some: FoundRows, noun: str, state: str) -> str:
         f"{row} {printable(found.names[row])!r}" if row in found.names else str(row)
         for row in some.rows
     )
-    listed = ", ".join(named) + (", …" if len(some.rows) == FIRST_ROWS else "")
+    listed = ", ".join(named) + (", …" if some.count > len(some.rows) else "")
     rows = "row" if len(some.rows) == 1 else "rows"
     return f"{_count(some.count, noun)} {state} ({rows} {listed})"
 
@@ -303,5 +303,7 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
 
 
 def _range(found: Survey) -> list[float]:
-    values = [value for value in parse_labels(found.classes) if isfinite(value)]
+    columns = found.counts.columns
+    numbers = (value for one in columns for value in parse_labels(one))
+    values = [value for value in numbers if not isinstance(value, str) and isfinite(value)]
     return [min(values), max(values)]

@@ -187,12 +187,18 @@
     return { condition: { test: "datum.share > 0.6", value: strong }, value: faint };
   }
 
+  // As in the charts themselves: classes often differ in their last words.
+  function middleCut(characters) {
+    const [start, end] = [Math.floor(characters / 2), Math.ceil(characters / 2) - 1];
+    return `length(datum.label) > ${characters} ? slice(datum.label, 0, ${start}) + '…' + slice(datum.label, -${end}) : datum.label`;
+  }
+
   function narrow(spec) {
     if (!(spec.usermeta || {}).cells) return;
     const { x, y } = spec.encoding;
     const { color } = spec.layer ? spec.layer[0].encoding : spec.encoding;
-    Object.assign(x.axis, { labelAngle: -90, labelFontSize: 10, labelLimit: 80 });
-    Object.assign(y.axis, { labelLimit: 90, minExtent: 0 });
+    Object.assign(x.axis, { labelAngle: -90, labelFontSize: 10, labelLimit: 80, labelExpr: middleCut(14) });
+    Object.assign(y.axis, { labelLimit: 90, minExtent: 0, labelExpr: middleCut(15) });
     color.legend.orient = "top";
     if (x.field === "name") Object.assign(x.axis, { labelAngle: 0, labelOverlap: true, labelExpr: "split(datum.label, ' ')[0]" });
   }
@@ -295,7 +301,8 @@
 
   // ---- tables
 
-  const percent = (value, digits = 0) => (value === null || value === undefined ? "" : `${(100 * value).toFixed(digits)} %`);
+  const signed = (value) => value.toFixed(2).replace(/^-(?!0\.00$)/, "−").replace("-", "");
+  const percent = (value, digits = 0) => (value === null || value === undefined ? "" : `${(100 * value).toFixed(digits)}\u00a0%`);
   const has = (name) => documents.some((row) => row[name] !== "" && row[name] !== null);
   const names = (joined) => `, ${joined}, `;
   let brushed = false;
@@ -361,7 +368,7 @@
         { name: "link", value: (row) => row.label_weight, show: (row) => percent(row.label_weight), kind: "number" },
         { name: "labels", value: (row) => row.labelled, kind: "number" },
       ]),
-    { name: "coherence", value: (row) => row.coherence, show: (row) => (row.coherence === null ? "" : row.coherence.toFixed(2)), kind: "number" },
+    { name: "coherence", value: (row) => row.coherence, show: (row) => (row.coherence === null ? "" : signed(row.coherence)), kind: "number" },
     { name: "stability", value: (row) => row.stability, show: (row) => (row.stability === null ? "" : row.stability.toFixed(2)), kind: "number" },
     { name: features, value: (row) => firstWords(row.topic), kind: "broad" },
     { name: "settled", value: (row) => row.settled, kind: "broad" },

@@ -42,7 +42,7 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.summaries import Document, document_table
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import DocumentRows, FittedDocuments, document_rows, read_documents
+from cofactor.text.documents import DocumentRows, FittedDocuments, document_rows, each_document
 
 NO_WORD = "no known word"
 BELOW_THRESHOLD = "below its threshold"
@@ -272,9 +272,9 @@ def annotate(model: Any, X: Any, text: str | None, asked: dict[str, Any]) -> Any
             f"{predicts}; leave {name} out."
         )
     found = as_frame(X)
-    texts = read_documents(X if found is None else _texts(found, text))
-    answers = list(columns.rows(answer_documents(model, texts)))
-    cells = dict(zip(columns.names, map(list, zip(*answers, strict=True)), strict=True))
+    texts = list(each_document(X if found is None else _texts(found, text)))
+    answers = list(columns.rows(answer_documents(model, texts))) if texts else []
+    cells = {name: [row[place] for row in answers] for place, name in enumerate(columns.names)}
     if found is None:
         return _records(texts, text or "text", cells)
     frame = found.to_frame() if isinstance(found, nw.Series) else found

@@ -153,9 +153,9 @@ def read_predictions(estimator: Any, scores: np.ndarray, names: list[Any]) -> tu
     return labels, np.maximum(P, 1 - P).min(axis=1).tolist()
 
 
-def learns_logarithms(estimator: Any) -> bool:
-    """Return whether the scores of some numbers are logarithms."""
-    return predicted_kind(estimator) == "numbers" and bool(estimator.coding.logs.any())
+def learns_logarithms(estimator: Any, target: int) -> bool:
+    """Return whether the scores of a number are logarithms."""
+    return predicted_kind(estimator) == "numbers" and bool(estimator.coding.logs[target])
 
 
 def read_intervals(estimator: Any, scores: np.ndarray) -> np.ndarray | None:

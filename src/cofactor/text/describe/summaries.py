@@ -47,8 +47,8 @@ class Topic:
     words: tuple[str, ...]  # best first
     weights: tuple[float, ...]  # their probabilities in the topic
     share: float  # of the corpus; all documents count equally
-    label: Any  # the class predicted for the topic alone; None without a target
-    label_weight: float | None  # shrunk probability of that class; the value for numbers
+    label: Any  # the class predicted for the topic alone; None without a target, or with several
+    label_weight: Any  # shrunk probability of that class; the value of a number, a tuple of several
     coherence: float  # mean NPMI of the first ten words in the training documents
     labels: int | None = None  # labelled documents with this main topic; None if unknown
     stability: float | None = None  # None if it was not measured
@@ -131,13 +131,20 @@ def model_words(model: Any) -> np.ndarray:
     return np.asarray(model.vectorizer_.get_feature_names_out(), dtype=object)
 
 
-def topic_classes(model: Any) -> tuple[list[Any], list[float | None]]:
-    """Return the class predicted for each topic alone, and its shrunk probability or, for numbers,
-    the value; None without a target."""
+def topic_classes(model: Any) -> tuple[list[Any], list[Any]]:
+    """Return the class predicted for each topic alone, and its shrunk probability; None without a
+    target.
+
+    A number has its name in place of a class, and its value. Several numbers are not comparable, so
+    a topic has the values of all of them and none of the names.
+    """
     estimator = model.estimator_
+    none: list[Any] = [None] * len(estimator.components_)
     if not has_head(estimator):
-        return [None] * len(estimator.components_), [None] * len(estimator.components_)
+        return none, none
     best, links = topic_links(estimator).argmax(axis=1), shown_links(model)
+    if predicted_kind(estimator) == "numbers" and links.shape[1] > 1:
+        return none, [tuple(row) for row in links.tolist()]
     return [model.target_names_[c] for c in best], links[np.arange(len(best)), best].tolist()
 
 
@@ -168,12 +175,16 @@ def topic_trust(model: Any) -> list[tuple[int | None, float | None, tuple[float,
 
 
 def shown_link(model: Any, topic: Topic) -> str:
-    """Return a topic's link as text: a percentage for classes, else the value."""
+    """Return a topic's link as text: a percentage for classes, else the value, or all values with
+    their names."""
     if topic.label_weight is None:
         return ""
     if hasattr(model.estimator_, "classes_"):
         return f"{topic.label_weight:.0%}"
-    return shown_number(model, model.target_names_.index(topic.label), topic.label_weight)
+    if not isinstance(topic.label_weight, tuple):
+        return shown_number(model, 0, topic.label_weight)
+    values = enumerate(zip(model.target_names_, topic.label_weight, strict=True))
+    return ", ".join(f"{name} {shown_number(model, c, value)}" for c, (name, value) in values)
 
 
 def shown_number(model: Any, target: int, value: float) -> str:

@@ -13,7 +13,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby, islice, pairwise
 
@@ -41,6 +41,7 @@ UNSPACED = {
     "Khmer": "\u1780-\u17d3\u17dc\u17dd",
     "Myanmar": "\u1000-\u103f\u104e-\u108f\u109a-\u109f",
 }
+END = "END"  # ends the words of a piece; no word of a text has capital letters
 MAX_WORD_LENGTH = 100  # in characters; longer words are data, such as pictures in base64
 
 _RUN = re.compile("|".join(f"[{letters}]+" for letters in UNSPACED.values()))
@@ -54,7 +55,8 @@ _WRITTEN_LETTER = re.compile(
 _WORD = re.compile(WORD_PATTERN)
 _find_words = _WORD.findall
 # ASCII characters that separate words
-_PUNCTUATION_TO_SPACES = {ord(sign): " " for sign in set(string.punctuation) - {"'", "_"}}
+_PUNCTUATION = "".join(sorted(set(string.punctuation) - {"'", "_"}))
+_PUNCTUATION_TO_SPACES = bytes.maketrans(_PUNCTUATION.encode(), b" " * len(_PUNCTUATION))
 
 Analyzer = Callable[[str], list[str]]
 Place = tuple[int, int]  # the start and the end of characters in a text
@@ -66,6 +68,8 @@ StopLists = Mapping[str, Iterable[str]]
 
 def find_words(text: str) -> list[str]:
     """Return the words of a text in lower case; a run of an unspaced script counts as a word."""
+    if text.isascii() and text.isalnum():  # most pieces of a text: faster than the pattern
+        return [text] if len(text) > 1 and text[0].isalpha() else []
     return _find_words(text)
 
 
@@ -80,10 +84,12 @@ def find_tokens(text: str) -> list[str]:
     ['ok', '天', '气', '好', '天气', '气好']
     """
     runs = [] if text.isascii() else _RUN.findall(text)
-    words = _find_words(_RUN.sub(" ", text) if runs else text)
+    words = find_words(_RUN.sub(" ", text) if runs else text)
     if len(text) > MAX_WORD_LENGTH:
         words = [word for word in words if len(word) <= MAX_WORD_LENGTH]
-    return [*words, *(token for run in runs for token in _tokens_of(run))]
+    for run in runs:
+        words += _tokens_of(run)
+    return words
 
 
 def _tokens_of(run: str) -> list[str]:
@@ -191,7 +197,8 @@ def make_analyzer(
     join = {"words": _ngrams, "auto": _spaced_ngrams, "characters": _inside}[tokens]
     grams = None if (longest == 1 and tokens != "characters") else partial(join, shortest, longest)
     tellers = caches if languages is None else _caches(languages, tokens)
-    return WordAnalyzer(caches, tellers, grams, cleaned, every, drop)
+    joins = longest > 1 and tokens != "characters"
+    return WordAnalyzer(caches, tellers, grams, cleaned, every, drop, joins)
 
 
 def grammatical(stop_words: StopLists, words: Iterable[str]) -> list[str]:
@@ -216,9 +223,12 @@ class WordAnalyzer:
         cleaned: bool,
         every: _TokenCache | None,
         drop: Callable[[str], str] | None,
+        joins: bool,
     ) -> None:
         self._caches, self._tellers, self._drop = caches, tellers, drop
         self._grams, self._cleaned, self._every = grams, cleaned, every
+        # Whether the words of a text are those of its pieces, one by one.
+        self._reads_pieces = len(tellers) == 1 and not joins
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of a text and their n-grams; grammatical words, if kept, come last."""
@@ -226,7 +236,27 @@ class WordAnalyzer:
 
     def read(self, text: str) -> tuple[int, list[str]]:
         """Return the place of the text's language, and the words of the text."""
+        return self._read(self._pieces(text))
+
+    def split(self, text: str) -> tuple[int, list[str]]:
+        """Return the place of the text's language, and the units that `expand` turns into words.
+
+        Units are the pieces between spaces or, if the words of a text depend on more than one
+        piece, the words. All in all, a text has the words of `read`, in another order.
+        """
         pieces = self._pieces(text)
+        return (0, pieces) if self._reads_pieces else self._read(pieces)
+
+    def expand(self, units: Sequence[str]) -> list[str]:
+        """Return the words of units, and `END` after those of each unit."""
+        if not self._reads_pieces:
+            return [word for unit in units for word in (unit, END)]
+        joined = "".join([f"{unit} {END} " for unit in units])
+        if self._grams is None and self._every is None and self._caches[0].finds_in_order(joined):
+            return self._caches[0].find(joined)
+        return [word for unit in units for word in (*self._read([unit])[1], END)]
+
+    def _read(self, pieces: list[str]) -> tuple[int, list[str]]:
         language, words = self._best_reading(pieces)
         words = words if self._grams is None else self._grams(words)
         if self._every is None:
@@ -245,7 +275,9 @@ class WordAnalyzer:
     def _pieces(self, text: str) -> list[str]:
         text = clean(text) if self._cleaned else text
         text = tidy(text if self._drop is None else self._drop(text))
-        return (text.translate(_PUNCTUATION_TO_SPACES) if text.isascii() else text).split()
+        if text.isascii():  # bytes are faster
+            text = text.encode().translate(_PUNCTUATION_TO_SPACES).decode()
+        return text.split()
 
     def _best_reading(self, pieces: list[str]) -> tuple[int, list[str]]:
         """Return the place of the language whose list drops most words, and the words left."""
@@ -293,10 +325,18 @@ class _TokenCache(dict[str, tuple[str, ...]]):
             )
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        words = tuple(word for word in self._find(piece) if not self.leaves_out(word))
+        words = tuple(self.find(piece))
         if len(piece) <= self.MAX_PIECE_LENGTH and len(self) < self.MAX_PIECES:
             self[piece] = words
         return words
+
+    def find(self, text: str) -> list[str]:
+        """Return the words of a text without stop words."""
+        return [word for word in self._find(text) if not self.leaves_out(word)]
+
+    def finds_in_order(self, text: str) -> bool:
+        """Return whether the words of a text are found in its order: runs of letters come last."""
+        return self._find is not find_tokens or text.isascii() or not _RUN.search(text)
 
     def leaves_out(self, word: str) -> bool:
         """Return whether to drop a word; a pair of grammatical letters counts as grammatical."""

@@ -28,6 +28,7 @@ _CONTROLS = {
     code: bytes([code]).decode("cp1252", "ignore") if 0x80 <= code < 0xA0 else None
     for code in _ENTITY_CODES
 }
+_ASCII_CONTROLS = bytes(code for code in _ENTITY_CODES if code < 0x80)  # these are dropped
 _CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _ENTITY_CODES)))}]")
 _BLOCK = re.compile(r"<(?:(!--)|(script|style)\b[^<>]*+>)", re.IGNORECASE)
 _BLOCK_ENDS = {
@@ -79,10 +80,12 @@ def clean_and_count(text: str) -> tuple[str, Counter[str]]:
     """
     found: Counter[str] = Counter()
     for kind, hints, rule in RULES:
-        if any(map(text.__contains__, hints)):
-            text, number = rule(text)
-            if number:
-                found[kind] += number
+        for hint in hints:
+            if hint in text:
+                text, number = rule(text)
+                if number:
+                    found[kind] += number
+                break
     text, number = _drop_controls(text)
     if number:
         found["control characters"] = number
@@ -101,6 +104,9 @@ def normalise(form: str, text: str) -> str:
 
 
 def _drop_controls(text: str) -> tuple[str, int]:
+    if text.isascii():  # bytes are faster
+        kept = text.encode().translate(None, _ASCII_CONTROLS)
+        return (kept.decode(), number) if (number := len(text) - len(kept)) else (text, 0)
     number = len(_CONTROL.findall(text))
     return (text.translate(_CONTROLS) if number else text), number
 
@@ -149,6 +155,12 @@ def _cut_mail(text: str) -> tuple[str, int]:
     return "".join([*parts, text[place:]]), cut
 
 
+def _unescape_names(text: str) -> tuple[str, int]:
+    if any(f"{name};" in text for name in _ENTITY_NAMES):
+        return _unescape(_NAME, text)
+    return text, 0
+
+
 def _blank(pattern: re.Pattern[str], text: str) -> tuple[str, int]:
     return pattern.subn(" ", text)
 
@@ -165,7 +177,7 @@ RULES: tuple[tuple[str, tuple[str, ...], Rule], ...] = (
     ("entities", ("&",), partial(_unescape, _ENTITY)),
     ("entities", ("&",), partial(_unescape, _ENTITY)),  # some are escaped twice
     ("entities", ("&",), partial(_unescape, _OPEN_ENTITY)),
-    ("entities", tuple(f"{name};" for name in _ENTITY_NAMES), partial(_unescape, _NAME)),
+    ("entities", (";",), _unescape_names),
     ("entities", ("#",), partial(_unescape, _NUMERIC_ENTITY)),
     ("tags", ("<",), _cut_blocks),
     (UNCLOSED, ("<",), partial(_blank, _OPEN_TAG)),

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 
@@ -111,15 +111,11 @@ class Stems:
             return stem
         return " ".join(part[: self._most] for part in stem.split(" "))
 
-    def read(self, words: Iterable[str], language: int = 0) -> Iterator[str]:
-        """Return the stems of words of a text, and count the words."""
-        if not self.active:
-            yield from words
-            return
-        for word in words:
-            whole = self._whole(word, language)
-            self.forms[whole, word] += 1
-            yield whole if self._most is None else self._cut(whole)
+    def read(self, word: str, language: int = 0, times: int = 1) -> str:
+        """Return the stem of a word that occurs this many times, and count its form."""
+        whole = self._whole(word, language)
+        self.forms[whole, word] += times
+        return self._cut(whole)
 
     def names(self, stems: Iterable[str], known: Mapping[str, str] | None = None) -> list[str]:
         """Return a name for each stem: the most frequent form of its most frequent whole stem.
@@ -130,7 +126,7 @@ class Stems:
         Examples
         --------
         >>> stems = Stems([partial(first_letters, 3)])
-        >>> list(stems.read(["moons", "moon", "moons", "sun"]))
+        >>> [stems.read(word) for word in ("moons", "moon", "moons", "sun")]
         ['moo', 'moo', 'moo', 'sun']
         >>> stems.names(["moo", "sun"])
         ['moons', 'sun']

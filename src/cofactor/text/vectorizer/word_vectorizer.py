@@ -1,18 +1,17 @@
 """`WordVectorizer`: from documents to a matrix of weighted words.
 
-`count` and `tally` count words, `choose_words` decides which to keep, and the class weighs them.
+`counts` counts words, `choose_words` decides which to keep, and the class weighs them.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import partial
 from itertools import chain
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -34,6 +33,14 @@ from cofactor.text.vectorizer.analyzer import (
     tidy,
 )
 from cofactor.text.vectorizer.cleaning import clean, normalise
+from cofactor.text.vectorizer.counts import (
+    Frequencies,
+    WordCounts,
+    WordReading,
+    alphabetical,
+    count,
+    tally,
+)
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
@@ -43,7 +50,7 @@ from cofactor.text.vectorizer.languages import (
     sample,
 )
 from cofactor.text.vectorizer.passages import RepeatedPassage, find_repeated, without_passages
-from cofactor.text.vectorizer.stems import BY_LANGUAGE, Form, Stems
+from cofactor.text.vectorizer.stems import BY_LANGUAGE, Stems
 
 # ``min_df="auto"`` is the first of these limits with which texts keep this share of their words, or
 # this number of words, on average; see `rare_limit`.
@@ -61,108 +68,7 @@ ADDED_ATTRIBUTES = ("languages_", "stop_words_", "stem_")  # fitted attributes t
 LATER_ATTRIBUTES = ("grammatical_", "known_share_", "stems_", "repeated_", "repeated_words_")
 
 
-# ---- counts
-
-
-class Frequencies(NamedTuple):
-    """Words in alphabetical order, with their frequencies."""
-
-    words: np.ndarray
-    documents_with: np.ndarray  # number of documents with each word
-    occurrences: np.ndarray  # number of occurrences of each word
-    documents: int  # number of all documents
-
-    @classmethod
-    def of(cls, words: Sequence[str], counts: sp.csc_array, order: IntArray) -> Frequencies:
-        """Return the frequencies for a matrix of counts; ``order`` sorts its columns."""
-        names, total = np.array(words, dtype=object), np.asarray(counts.sum(axis=0))
-        return cls(names[order], np.diff(counts.indptr)[order], total[order], counts.shape[0])
-
-    def of_some(self, mask: BoolArray) -> Frequencies:
-        """Return the frequencies of some of the words."""
-        words, documents_with, occurrences, documents = self
-        return Frequencies(words[mask], documents_with[mask], occurrences[mask], documents)
-
-
-def tally(
-    documents: Iterable[str], analyze: Callable[[str], Iterable[str]], known: Iterable[str] = ()
-) -> tuple[list[str], sp.csc_array]:
-    """Count the words of each document; return the words, known ones first, and the counts.
-
-    Examples
-    --------
-    >>> words, counts = tally(["b a b", "b"], str.split, known=["z"])
-    >>> words, counts.toarray().tolist()
-    (['z', 'b', 'a'], [[0, 2, 1], [0, 1, 0]])
-    """
-    places: defaultdict[str, int] = defaultdict(None, {word: j for j, word in enumerate(known)})
-    places.default_factory = places.__len__  # a new word gets the next place
-    found, ends = array("i"), [0]
-    for text in documents:
-        found.extend(map(places.__getitem__, analyze(text)))
-        ends.append(len(found))
-    small = sp.get_index_dtype(maxval=len(found))  # 32 bits if they suffice
-    parts = np.ones(len(found), dtype=small), np.array(found, small), np.array(ends, small)
-    counts = sp.csr_array(parts, shape=(len(ends) - 1, len(places))).tocsc()
-    counts.sum_duplicates()
-    return list(places), counts
-
-
-class WordCounts(NamedTuple):
-    """Counts of words that add up, so that parts of a corpus can be counted separately."""
-
-    documents_with: Counter[str]
-    occurrences: Counter[str]
-    forms: Counter[Form]  # occurrences of each form of words that are cut to their stems
-    documents: int
-
-    def plus(self, other: WordCounts) -> WordCounts:
-        """Return the counts of both corpora together."""
-        return WordCounts(
-            _added(self.documents_with, other.documents_with),
-            _added(self.occurrences, other.occurrences),
-            _added(self.forms, other.forms),
-            self.documents + other.documents,
-        )
-
-    def frequencies(self, given: Sequence[str] | None = None) -> Frequencies:
-        """Return the frequencies of all words, or of the given ones."""
-        words = sorted(self.occurrences) if given is None else list(given)
-        counts = self.documents_with, self.occurrences
-        df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in counts)
-        return Frequencies(np.array(words, dtype=object), df, tf, self.documents)
-
-
-def _added(one: Counter[Any], other: Counter[Any]) -> Counter[Any]:
-    """Return the sum of two counters; their own `+` is slower."""
-    total = one.copy()
-    total.update(other)
-    return total
-
-
-def count(
-    documents: Iterable[str],
-    analyze: Callable[[str], Iterable[str]],
-    given: Sequence[str] | None = None,
-) -> WordCounts:
-    """Count all words of documents, or only the given ones, without keeping any document.
-
-    Examples
-    --------
-    >>> count(["b a b", "b"], str.split).frequencies().occurrences
-    array([1, 3])
-    """
-    present: Counter[str] = Counter()
-    often: Counter[str] = Counter()
-    known, n = None if given is None else frozenset(given), 0
-    for text in documents:
-        found = list(analyze(text))
-        if known is not None:
-            found = [word for word in found if word in known]
-        often.update(found)
-        present.update(set(found))
-        n += 1
-    return WordCounts(present, often, Counter(), n)
+# ---- the choice of words
 
 
 def as_number(limit: Any, documents: int) -> float:
@@ -180,7 +86,7 @@ def rare_limit(found: Frequencies, max_df: Any, languages: int = 1) -> int:
 
     Examples
     --------
-    >>> found = count(["a b"] * 4 + ["a"], str.split).frequencies()
+    >>> found = count(["moon base"] * 4 + ["moon"], WordReading.plain()).frequencies()
     >>> rare_limit(found, max_df=1.0)
     2
     """
@@ -201,7 +107,7 @@ def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> 
 
     Examples
     --------
-    >>> found = count(["a b", "a c", "a"], str.split).frequencies()
+    >>> found = count(["moon base", "moon orbit", "moon"], WordReading.plain()).frequencies()
     >>> share_known_to_others(found, np.arange(3), 1)
     0.6
     """
@@ -419,9 +325,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def count_words(self, texts: Iterable[str]) -> WordCounts:
         """Count the words of texts, after `settle` or a fit has determined how they are read."""
-        stems = self._stems()
-        found = count(texts, self._stemming(stems), self._given())
-        return found._replace(forms=stems.forms)
+        return count(texts, self._reading(self._stems()), self._given())
 
     def learn(self, counts: WordCounts) -> Self:
         """Choose the words from their counts."""
@@ -451,8 +355,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """
         given, texts = self._given(), self._read(documents)
         stems = self._stems()
-        words, counts = tally(texts, self._stemming(stems), given or ())
-        order = np.arange(len(given)) if given else np.argsort(np.array(words, dtype=object))
+        words, counts = tally(texts, self._reading(stems), given or ())
+        order = np.arange(len(given)) if given else alphabetical(words)
         found = Frequencies.of(words, counts, order)
         return self._weigh(counts[:, order[self._learn(found, stems)]])
 
@@ -482,11 +386,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         check_is_fitted(self, "words_")
         stems = self._stems()
         known = self._known_stems(stems)
-        words, counts = tally(each_document(documents), self._stemming(stems), known)
+        words, counts = tally(each_document(documents), self._reading(stems), known)
         names = words[len(known) :]
         if self.vocabulary is not None or not names:
             return self
-        order = np.argsort(np.array(names, dtype=object))
+        order = alphabetical(names)
         new = Frequencies.of(names, counts[:, len(known) :], order)
         found = Frequencies.of(words, counts, np.arange(len(words)))
         limits = self._limits(found.of_some(~self._is_grammar(found.words, stems)))
@@ -597,17 +501,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             words = [dotted.get(word, word) for word in words]
         return [stems.stem(word) for word in words]
 
-    def _stemming(self, stems: Stems) -> Callable[[str], Iterable[str]]:
-        """Return the function from a text to the stems of its words; it also counts the words."""
-        analyze = self._analyzer()
-        if not stems.active:
-            return analyze
-
-        def read(text: str) -> Iterable[str]:
-            language, words = analyze.read(text)
-            return stems.read(words, language)
-
-        return read
+    def _reading(self, stems: Stems) -> WordReading:
+        """Return how texts become stems of words; it also counts the words."""
+        return WordReading(self._analyzer(), stems)
 
     def _learn(self, found: Frequencies, stems: Stems) -> np.ndarray:
         """Set the words and their weights; return the indices of the chosen words."""
@@ -640,9 +536,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if self.drop_repeated or not getattr(self, "_passages", None):
             return []
         inside: defaultdict[str, float] = defaultdict(float)
-        read = self._stemming(self._stems())
+        reading = self._reading(self._stems())
         for passage in self._passages:
-            for word in read(passage.text):
+            for word in reading.words_in(passage.text):
                 inside[word] += passage.share * found.documents
         often = np.array([inside[word] for word in found.words[chosen]])
         return self.words_[2 * often > found.occurrences[chosen]].tolist()
@@ -773,7 +669,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def _count(self, documents: Iterable[Any], stems: Stems) -> tuple[list[str], sp.csc_array]:
         """Count the words of documents; words that are not in ``words_`` come last."""
         known = self._known_stems(stems)
-        return tally(each_document(documents), self._stemming(stems), known)
+        return tally(each_document(documents), self._reading(stems), known)
 
     def known_share(self, documents: Iterable[Any]) -> float:
         """Return the share of the words of documents that are in ``words_``.
