@@ -20,7 +20,7 @@ def fit(table, folder, *options):
 
 
 def test_short_texts_have_them(table, tmp_path):
-    done = fit(table, tmp_path, "--label", "label")
+    done = fit(table, tmp_path, "--label", "label", "--verbose")
     assert SAID in done.stderr
     assert "who" in load_model(tmp_path / "m").fitted.further.names
     told = answer("explain", tmp_path / "m", "who was on the bridge")
@@ -30,7 +30,7 @@ def test_short_texts_have_them(table, tmp_path):
 
 
 def test_no_leaves_them_out(table, tmp_path):
-    done = fit(table, tmp_path, "--label", "label", "--further-words", "no")
+    done = fit(table, tmp_path, "--label", "label", "--verbose", "--further-words", "no")
     assert SAID not in done.stderr
     model = load_model(tmp_path / "m")
     assert model.fitted.further is None

@@ -762,7 +762,7 @@ def test_evenly_drawn_labels_of_uneven_classes_do_not_mislead_vectors(monkeypatc
     pool, scores = data.fit(side=side)
     monkeypatch.setattr(pool_module, "_with_shares", lambda views, *unchanged: unchanged)
     plain, before = data.fit(side=side)
-    assert_allclose(pool.side_weights, plain.side_weights)
+    assert_allclose(pool.side_weights[SIDE], plain.side_weights[SIDE])
     right, earlier = (np.mean(z.argmax(axis=1) == data.y) for z in (scores, before))
     assert right > earlier + 0.02
     correction = pool.model.base - plain.model.base
@@ -775,7 +775,7 @@ def test_held_out_scores_are_those_of_the_expected_score():
     side = data.vectors(2.0)
     pool, _ = data.fit(side=side)
     given = observe(data.cells), data.counts, data.shares, data.labelled, Threads()
-    scores = pool_module.held_out_scores(*given, side=side, every=False)
+    scores = pool_module.held_out_scores(*given, side=as_side(side), every=False)
     out = np.flatnonzero(~np.isnan(scores[:, 0]))
     confidence, right, _ = pool.held_out
     assert_allclose(np.sort(softmax(scores[out], axis=1).max(axis=1)), np.sort(confidence))

@@ -268,7 +268,7 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: P
             "The texts are short, and grammatical words help to predict, so they are kept; "
             "topics do not show them."
         )
-    if model.fitted.further is not None:
+    if verbose and model.fitted.further is not None:
         note(
             "Classes are also predicted from grammatical words and parts of words "
             "(--further-words no leaves these out); topics are made of other words."
