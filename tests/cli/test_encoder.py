@@ -79,7 +79,9 @@ def test_several_labels_and_numbers_refuse_an_encoder(static, tmp_path):
         (["--label", "hours"], "numbers"),
     ):
         done = cofactor(*given, *more, code=2)
-        said = f"--encoder helps the pooled head to predict one class per document, but y holds {what}"
+        said = (
+            f"--encoder helps the pooled head to predict one class per document, but y holds {what}"
+        )
         assert f"Error: {said}; leave it out." in done.stderr
         assert not (tmp_path / "m").exists()
 
