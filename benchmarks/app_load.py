@@ -1,10 +1,11 @@
 """The app with many documents: how soon does the page come, and does it wait for a fit?
 
-    python -m benchmarks.app_load [--documents 10000 50000] [--labels 25] [--topics 20]
+    python -m benchmarks.app_load [--documents 10000 50000] [--labels 25] [--vectors 256]
 
 Documents are synthetic: 60 words each, of twenty topics over 30,000 words whose frequencies fall as
 those of a language do. A child process fits them and serves the app. This process is the browser:
-it labels, and asks for the state of the app every ten milliseconds while the app fits again.
+it labels, and asks for the state of the app every ten milliseconds while the app fits again. With
+--vectors, an encoder gives each text the mean of random vectors of its words.
 
 Demanded: the first page, with a text to label, within 2 seconds of the end of the first fit; the
 model after further labels in 3 seconds, or 1 second up to 10,000 documents; every answer beside a
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +56,18 @@ def made_texts(n: int, seed: int = 0) -> tuple[list[str], list[int]]:
     return texts.tolist(), truth.tolist()
 
 
+class WordVectors:
+    """An encoder with a random vector for each word; a text has the mean of its words' vectors."""
+
+    def __init__(self, dimensions: int) -> None:
+        random = np.random.default_rng(1)
+        self.vectors = random.normal(size=(VOCABULARY, dimensions)).astype(np.float32)
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        places = ([zlib.crc32(word.encode()) % VOCABULARY for word in t.split()] for t in texts)
+        return np.stack([self.vectors[own].mean(axis=0) for own in places])
+
+
 # ---- the server
 
 
@@ -65,7 +79,13 @@ def serve(options: argparse.Namespace) -> None:
 
     n = options.documents[0]
     texts, _ = made_texts(n)
-    model = TopicModel(options.topics, random_state=0, n_jobs=-1, max_iter=options.iterations)
+    model = TopicModel(
+        options.topics,
+        encoder=WordVectors(options.vectors) if options.vectors else None,
+        random_state=0,
+        n_jobs=-1,
+        max_iter=options.iterations,
+    )
     model.fit(texts)
     ended = time.time()
     with tempfile.TemporaryDirectory() as folder, routes.open_socket("127.0.0.1", 0) as listening:
@@ -91,6 +111,8 @@ def served(n: int, options: argparse.Namespace) -> Iterator[tuple[float, Page, i
         str(options.topics),
         "--iterations",
         str(options.iterations),
+        "--vectors",
+        str(options.vectors),
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -248,6 +270,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--labels", type=int, default=25, help="labels while measuring")
     parser.add_argument("--topics", type=int, default=20, help="topics; default: 20")
     parser.add_argument("--iterations", type=int, default=30, help="of the first fit; default: 30")
+    parser.add_argument("--vectors", type=int, default=0, help="dimensions; default: no encoder")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.serve:
