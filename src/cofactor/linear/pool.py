@@ -354,13 +354,20 @@ def _views(
         shown[AXES] = found.of(X), found
     view = None
     if side is not None:
-        # The distinct samples come in an order of their own, so the sums are the same for permuted
-        # rows.
-        vectors = np.asarray(side[distinct.rows], dtype=np.float64)
-        view = SideView.fitted(vectors, distinct.weights)
-        shown[SIDE] = Matrix(view.of(vectors), X.threads), None
+        shown[SIDE], view = _side_view(side, distinct, X.threads)
     shares = VIEW_SHARES if len(shown) > 1 else dict.fromkeys(shown, 1.0)
     return [_view_parts(*shown[name], labels, name, shares[name]) for name in shown], view
+
+
+def _side_view(
+    side: FloatArray, distinct: Distinct, threads: Threads
+) -> tuple[tuple[Matrix, None], SideView]:
+    """Return what vectors show of the distinct samples, and how they are seen."""
+    # The distinct samples come in an order of their own, so the sums are the same for permuted
+    # rows.
+    vectors = np.asarray(side[distinct.rows], dtype=np.float64)
+    view = SideView.fitted(vectors, distinct.weights)
+    return (Matrix(view.of(vectors), threads), None), view
 
 
 def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: float) -> ViewParts:
