@@ -24,6 +24,11 @@ from cofactor.cli._terminal import announce, emit, note, note_each, note_next
 from cofactor.io.models.description import expectation
 from cofactor.io.tables.file_parts import names_parts
 
+UNUSED_ENCODER = (
+    "--encoder is not used, because topics are made of words; name labels (--label) or classes "
+    "(--classes) to predict."
+)
+
 
 @click.command(cls=Command)
 @opt.table_argument
@@ -36,7 +41,7 @@ from cofactor.io.tables.file_parts import names_parts
     "Weight of the labels relative to the texts.  [default: balanced]",
     type=opt.Number(float, 0),
 )
-@opt.add("classes", "encoder", "encoder_cache")
+@opt.add("classes", "encoder", "encoder_cache", "further_words")
 @opt.option(
     "--stability RUNS",
     "Refit on RUNS bootstrap samples and report how stable each topic is.",
@@ -65,6 +70,7 @@ def fit(
     classes: dict[str, str] | None,
     encoder: str | None,
     encoder_cache: Path | None,
+    further_words: str,
     stability: int | None,
     counts: opt.CellOptions,
     cluster: str | None,
@@ -97,7 +103,8 @@ def fit(
     's3://bucket/part*.csv', which need fsspec and its package for that storage. Every file is then
     a part of the table. With --cluster, the workers read, clean and count their own parts, so they
     must see the files at the same paths; without, this process does. Both give the same model, bit
-    for bit. Grammatical words are not kept, and --encoder and --classes are refused.
+    for bit. Grammatical words are not kept, and --encoder, --classes and --further-words are
+    refused.
 
     Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
@@ -111,6 +118,7 @@ def fit(
         raise BadInput("--checkpoint is for fits on a cluster; leave it out, or add --cluster.")
     weight = "auto" if supervision is None else supervision
     named = {"classes": classes, "encoder": models.cached(encoder, encoder_cache)}
+    named["further_words"] = further_words
     model = settings.model(n_components=topics, supervision=weight, **named)
     with on_cluster(cluster, checkpoint) as there:
         reading = _read(table, asked, model, there)
@@ -122,6 +130,8 @@ def fit(
             tables.settle_language(model.vectorizer, reading.documents.texts)
         if not isinstance(reading, tables.BlockReading):
             doubts += tables.label_doubts(reading, settings.task)
+        if encoder is not None and not _predicts(model, reading):
+            doubts.append(UNUSED_ENCODER)
         note_each(doubts)
         messages, interrupted = _fit(model, reading, there)
     if isinstance(reading, PartsReading):
@@ -181,7 +191,7 @@ def _refuse_options(table: Path) -> None:
 def _refuse_meaning(needed: str, remedy: str) -> None:
     """Refuse options that need all texts in one place."""
     for name, option in given_options():
-        if name in ("classes", "encoder", "encoder_cache"):
+        if name in ("classes", "encoder", "encoder_cache", "further_words"):
             raise BadInput(f"{option} needs {needed}; leave it out, or {remedy}.")
 
 
@@ -196,6 +206,11 @@ def _settle_topics(model: Any, documents: int) -> list[str]:
         )
     model.set_params(n_components=documents)
     return [f"There are {documents} documents, so fit seeks {documents} topics; -k asks for fewer."]
+
+
+def _predicts(model: Any, reading: Any) -> bool:
+    """Return whether the model will predict something, from labels, names or seeds."""
+    return "topics" not in (model.task, reading.facts["task"]) or bool(model.classes or model.seeds)
 
 
 def _fit(model: Any, reading: Any, cluster: Any) -> tuple[list[str], bool]:
@@ -264,6 +279,11 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: P
         note(
             "The texts are short, and grammatical words help to predict, so they are kept; "
             "topics do not show them."
+        )
+    if verbose and model.fitted.further is not None:
+        note(
+            "Classes are also predicted from grammatical words and parts of words "
+            "(--further-words no leaves these out); topics are made of other words."
         )
     starts = getattr(model, "class_starts_", None)
     if facts["classes"]:
