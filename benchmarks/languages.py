@@ -4,10 +4,10 @@
 
 Accuracy on sentences of the news that are labelled by their subject (SIB-200: Arabic, Chinese,
 German, Hindi, Japanese, Russian, Spanish, Thai; 1,004 sentences each), with all training labels, of
-the default `TopicModel` and of the rules of cofactor 0.1: the first six letters of a word in a table
-of one language, whole words in a table of several, 20,000 words in all. Besides the split of the
-source, random splits of the same size are drawn. The error is that of the mean difference over
-these. In the table of all languages, each sentence is in one split only, whatever its language.
+the default `TopicModel` and of the rules that it had before: the first six letters of a word in a
+table of one language with many endings, whole words in a table of several, 20,000 words in all.
+Besides the split of the source, random splits of the same size are drawn; the error is that of the
+mean difference over these. A sentence and its translations are in the same part of a split.
 """
 
 from __future__ import annotations

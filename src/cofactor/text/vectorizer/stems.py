@@ -14,8 +14,8 @@ words does not count: "Unterschied" and "Unterschrift" are cut after five more l
 
 Arabic attaches "and", "the" and some prepositions to the beginning of a word; these are cut off
 first (Larkey, Ballesteros and Connell, "Improving stemming for Arabic information retrieval", SIGIR
-2002). In the same way, German puts "Bundes-", "Landes-" and "Staats-" before what a word is about: a
-"Bundeskanzler" is a "Kanzler", and no "Bundesliga".
+2002). In the same way, German puts "Bundes-", "Landes-" and "Staats-" before what a word is about:
+a "Bundeskanzler" is a "Kanzler", and no "Bundesliga".
 """
 
 from __future__ import annotations
