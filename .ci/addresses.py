@@ -3,7 +3,8 @@
 python .ci/addresses.py https://github.com/owner/name
 
 The README of a checkout has links relative to it, which a package index cannot follow. The workflow
-that builds the files to publish runs this first, so the repository itself names no address.
+that builds the files to publish runs this first, so the repository itself names no address. These
+changes do not count as changes since the commit, which is noted before them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,16 @@ def with_urls(project: str, address: str) -> str:
     return project.replace(URLS, URLS + lines, 1)
 
 
+def note_commit() -> None:
+    """Write the commit to where builds look for it."""
+    sys.path.insert(0, str(ROOT / "src"))
+    from cofactor._versions import PACKAGE, commit
+
+    (PACKAGE / "_commit.txt").write_text(f"{commit() or ''}\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
+    note_commit()
     for name, change in {"README.md": absolute, "pyproject.toml": with_urls}.items():
         path = ROOT / name
         changed = change(path.read_text(encoding="utf-8"), sys.argv[1].rstrip("/"))

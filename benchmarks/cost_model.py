@@ -2,6 +2,7 @@
 
 Run ``python -m benchmarks.cost_model --out docs/scaling`` (about two minutes; needs matplotlib).
 The model has four measured constants, of this machine, and two assumed ones, of a network.
+``--known`` takes the constants from ``costs.json`` in that folder instead of measuring them.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import math
 import sys
 import time
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse as sp
 
 from cofactor.divergences import KullbackLeibler
+from cofactor.engine.blockwise import Tree
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import dense, sparse
@@ -26,6 +29,7 @@ from cofactor.engine.threads import Threads
 
 WORDS, CLASSES, WORDS_PER_DOCUMENT = 50_000, 20, 80  # of the simulated corpus
 RANK, BLOCK_CELLS = 50, 1 << 21
+BYTES_PER_CELL = 24  # of a block: by rows and by columns
 BANDWIDTH, LATENCY = 1.25e9, 1e-3  # 10 Gbit/s; a millisecond per message, scheduling included
 
 
@@ -106,26 +110,73 @@ def calibrate() -> tuple[Costs, list[tuple[tuple[int, ...], float, float]]]:
     return costs, checked
 
 
-def exchange(how: str, workers: int, features: int = WORDS, rank: int = RANK) -> float:
-    """Return the seconds to sum statistics over workers and to send the factors back."""
+def blocks_of(documents: float) -> int:
+    """Return the number of blocks."""
+    return max(1, math.ceil(documents * WORDS_PER_DOCUMENT / BLOCK_CELLS))
+
+
+@cache
+def sums_received(blocks: int, workers: int) -> int:
+    """Return how many sums the driver receives.
+
+    Sums are taken over a binary tree of block numbers, so that they do not depend on the workers. A
+    worker adds up the branches that it holds whole, and sends the sum of each.
+    """
+    owners = np.arange(blocks) * workers // blocks
+    nodes = 0
+    for share in np.split(np.arange(blocks), np.flatnonzero(np.diff(owners)) + 1):
+        tree: Tree[int] = Tree(lambda a, b: a + b)
+        for number in share.tolist():
+            tree.put((0, number), 1)
+        nodes += len(tree.nodes)
+    return nodes
+
+
+def message_bytes(features: int = WORDS, rank: int = RANK) -> float:
+    """Return the size of the features' and targets' factors, and of their sums."""
+    return float((features + CLASSES) * rank * 8)
+
+
+def exchange(how: str, workers: int, documents: float) -> float:
+    """Return the seconds to sum statistics over workers and to send the factors back.
+
+    With "driver", workers copy the factors from each other, and the driver receives all sums.
+    """
     if workers == 1:
         return 0.0
-    message = (features + CLASSES) * rank * 8 / BANDWIDTH
+    message = message_bytes() / BANDWIDTH
     rounds = math.ceil(math.log2(workers))
+    sums = sums_received(blocks_of(documents), workers)
     return {
-        "driver": 2 * workers * (message + LATENCY),
+        "driver": (rounds + 1) * (message + LATENCY) + sums * message + workers * LATENCY,
         "tree": 2 * rounds * (message + LATENCY),
         "sharded": 2 * message * (workers - 1) / workers + 2 * rounds * LATENCY,
     }[how]
 
 
-def iteration(costs: Costs, documents: float, workers: int, how: str) -> float:
-    """Return the seconds of an iteration on one core of each worker."""
+def iteration(costs: Costs, documents: float, workers: int, how: str, cores: int = 1) -> float:
+    """Return the seconds of an iteration on some cores of each worker."""
     mine = documents / workers
-    blocks = max(1, math.ceil(mine * WORDS_PER_DOCUMENT / BLOCK_CELLS))
-    return blocks * costs.block(
-        mine * WORDS_PER_DOCUMENT / blocks, mine / blocks, WORDS, RANK
-    ) + exchange(how, workers)
+    blocks = blocks_of(mine)
+    cells = mine * WORDS_PER_DOCUMENT / blocks
+    each = costs.block(cells, mine / blocks, WORDS, RANK)
+    return blocks * each / cores + exchange(how, workers, documents)
+
+
+def needs(costs: Costs, documents: float, workers: int, cores: int) -> dict[str, float]:
+    """Return what an iteration needs: bytes and seconds, if the driver receives all sums."""
+    received = sums_received(blocks_of(documents), workers) * message_bytes()
+    cells = documents * WORDS_PER_DOCUMENT / workers
+    return {
+        "seconds": iteration(costs, documents, workers, "driver", cores),
+        "seconds of the exchange": exchange("driver", workers, documents),
+        "received by the driver": received,
+        "sent to each worker": message_bytes(),
+        "memory of the driver": received + 4 * message_bytes(),
+        "memory of a worker: blocks": cells * BYTES_PER_CELL,
+        "memory of a worker: representations": 2 * documents / workers * RANK * 8,
+        "checkpoint": documents * RANK * 8,
+    }
 
 
 WAYS = {"driver": "driver gathers", "tree": "tree", "sharded": "features sharded"}
@@ -161,14 +212,33 @@ def draw(costs: Costs, path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
+def read_costs(path: Path) -> tuple[Costs, list[tuple[tuple[int, ...], float, float]]]:
+    """Return what `calibrate` found earlier."""
+    found = json.loads(path.read_text())
+    return Costs(**found["costs"]), [(tuple(c[:4]), c[4], c[5]) for c in found["checks"]]
+
+
+def print_needs(costs: Costs) -> None:
+    """Print what 10⁹ documents need on a hundred and on a thousand workers."""
+    clusters = {"100 workers": (100, 1), "1,000 workers": (1000, 1), "64 × 16 cores": (64, 16)}
+    needed = [needs(costs, DOCUMENTS[-1], *cluster) for cluster in clusters.values()]
+    print(f"\n| 10⁹ documents | {' | '.join(clusters)} |\n|---|---|---|---|")
+    for name in needed[0]:
+        unit, size = ("s", 1.0) if "seconds" in name else ("GB", 1e9)
+        cells = (f"{each[name] / size:.3g} {unit}" for each in needed)
+        print(f"| {name} | {' | '.join(cells)} |")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--out", type=Path, required=True, help="folder for costs.json and curve.png"
     )
+    parser.add_argument("--known", action="store_true", help="use the constants in costs.json")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    costs, checked = calibrate()
+    kept = options.out / "costs.json"
+    costs, checked = read_costs(kept) if options.known else calibrate()
     print("nanoseconds:", {name: round(value * 1e9, 3) for name, value in asdict(costs).items()})
     print(
         "| nonzeros | rows | features | rank | measured | model | ratio |\n"
@@ -193,13 +263,14 @@ def main() -> int:
             table[f"{documents:.0e} documents, {workers} workers"] = times
             cells.append(" / ".join(f"{t:.3g}" for t in times.values()))
         print(f"| {documents:.0e} | " + " | ".join(cells) + " |")
+    print_needs(costs)
     draw(costs, options.out / "curve.png")
     results = {
         "costs": asdict(costs),
         "checks": [[*shape, a, b] for shape, a, b in checked],
         "seconds": table,
     }
-    (options.out / "costs.json").write_text(json.dumps(results, indent=1) + "\n")
+    kept.write_text(json.dumps(results, indent=1) + "\n")
     return 0
 
 

@@ -185,10 +185,12 @@ def main() -> None:
     parser.add_argument("--budgets", default="1,2,5,20,100,all")
     parser.add_argument("--most", type=int, default=1500, help="texts to fit and to test")
     parser.add_argument("--only", default="", help="sets whose names hold one of these")
+    parser.add_argument("--static", action="store_true", help="leave the transformer out")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     budgets = [None if one == "all" else int(one) for one in options.budgets.split(",")]
-    transformer = MiniLM(options.cache) if importlib.util.find_spec(PACKAGE) else None
+    carried = importlib.util.find_spec(PACKAGE) is not None and not options.static
+    transformer = MiniLM(options.cache) if carried else None
     harness.print_machine()
     table = []
     for name, rows in sets(Folders(options.data, options.data_home)):

@@ -1,8 +1,11 @@
 """Faults on a cluster: kill workers and the driver at random times, and compare bits.
 
     python -m benchmarks.faults [--kills 10] [--seed 0]
+    python -m benchmarks.faults --cut 60
 
-Prints a Markdown table; the exit code is 1 if a fit hung, failed or had other bits.
+The second one needs Linux, root and the command ``ip``: a worker lives in a network namespace of
+its own, and its link is down for a minute in the middle of a fit. Prints a Markdown table; the exit
+code is 1 if a fit hung, failed or had other bits.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import tempfile
 import threading
 import time
 import warnings
-from itertools import chain
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -144,19 +147,87 @@ def killed_driver(client, rows, expected, place):
     yield "driver", "folder", f"{after:.2f}", watch.longest_wait, watch.seconds, fine
 
 
+HOST, GUEST = "10.99.0.1", "10.99.0.2"
+NAMESPACE, OUTSIDE, INSIDE = "cofactor-worker", "cofactor0", "cofactor1"
+
+
+def ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True)
+
+
+@contextmanager
+def namespace():
+    """Make a network namespace that is linked to this one; yield the command that enters it."""
+    enter = ["ip", "netns", "exec", NAMESPACE]
+    ip("netns", "add", NAMESPACE)
+    try:
+        ip("link", "add", OUTSIDE, "type", "veth", "peer", "name", INSIDE, "netns", NAMESPACE)
+        ip("address", "add", f"{HOST}/24", "dev", OUTSIDE)
+        ip("link", "set", OUTSIDE, "up")
+        for command in (f"address add {GUEST}/24 dev {INSIDE}", f"link set {INSIDE} up"):
+            ip("-n", NAMESPACE, *command.split())
+        ip("-n", NAMESPACE, "link", "set", "lo", "up")
+        yield enter
+    finally:
+        ip("netns", "delete", NAMESPACE)  # takes the link with it
+
+
+def cut_off(seconds, place):
+    """Cut one of three workers off in the middle of a fit; return a row of the table."""
+    from distributed import Client, LocalCluster
+
+    def cut():
+        ip("link", "set", OUTSIDE, "down")
+        threading.Timer(seconds, ip, ("link", "set", OUTSIDE, "up")).start()
+
+    rows = write_data(place / "blocks")
+    expected = estimator().fit(rows)
+    options = {"threads_per_worker": 1, "host": HOST, "dashboard_address": ":0"}
+    with namespace() as enter, LocalCluster(n_workers=2, **options) as cluster:
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
+        guest = [*enter, *command, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        worker = subprocess.Popen(guest, stderr=subprocess.DEVNULL)
+        try:
+            with Client(cluster) as client:
+                client.wait_for_workers(3, timeout=MAX_WAIT_SECONDS)
+                watch = Watch(cut, 1.0)
+                model = fit(client, rows, place / "cut", watch)
+        finally:
+            worker.kill()
+            worker.wait()
+    fine = same_bits(model, expected) and watch.longest_wait < seconds + MAX_WAIT_SECONDS
+    return f"link, {seconds:g} s", "folder", "1.00", watch.longest_wait, watch.seconds, fine
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cut", type=float, metavar="SECONDS", help="cut a worker off instead")
     options = parser.parse_args()
     import dask
-    from distributed import Client, LocalCluster
 
     dask.config.set(
         {"distributed.deploy.lost-worker-timeout": "60s"}
     )  # otherwise it gives up on them
     random.seed(options.seed)
     warnings.simplefilter("ignore")
+    print("| killed | checkpoints | after s | longest wait s | whole fit s | same bits |")
+    print("|---|---|---|---|---|---|")
+    fine = True
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        found = [cut_off(options.cut, place)] if options.cut else killed(options.kills, place)
+        for who, kept, after, wait, seconds, same in found:
+            print(f"| {who} | {kept} | {after} | {wait:.2f} | {seconds:.2f} | {same} |", flush=True)
+            fine = fine and same
+    return 0 if fine else 1
+
+
+def killed(kills, place):
+    """Yield a row of the table for each kill on a local cluster."""
+    from distributed import Client, LocalCluster
+
     local = LocalCluster(
         n_workers=3,
         threads_per_worker=1,
@@ -164,21 +235,11 @@ def main():
         dashboard_address=":0",
         silence_logs=logging.WARNING,
     )
-    with tempfile.TemporaryDirectory() as name, local as cluster, Client(cluster) as client:
-        place = Path(name)
+    with local as cluster, Client(cluster) as client:
         rows = write_data(place / "blocks")
         expected = estimator().fit(rows)
-        print("| killed | checkpoints | after s | longest wait s | whole fit s | same bits |")
-        print("|---|---|---|---|---|---|")
-        found = []
-        for row in chain(
-            killed_driver(client, rows, expected, place),
-            killed_workers(client, rows, expected, options.kills, place),
-        ):
-            who, kept, after, wait, seconds, fine = row
-            print(f"| {who} | {kept} | {after} | {wait:.2f} | {seconds:.2f} | {fine} |", flush=True)
-            found.append(fine)
-    return 0 if all(found) else 1
+        yield from killed_driver(client, rows, expected, place)
+        yield from killed_workers(client, rows, expected, kills, place)
 
 
 if __name__ == "__main__":

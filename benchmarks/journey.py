@@ -1,30 +1,42 @@
-"""From a table to a report: two commands against the vectoriser alone.
+"""From a table to a report, and from texts to topics: ours against other libraries.
 
-    python -m benchmarks.journey [--labelled 20] [--repeats 3]
+    python -m benchmarks.journey [--parts commands topics] [--labelled 20] [--repeats 3]
 
-Writes the paper's 20 Newsgroups posts to a table with one label in twenty, then runs ``cofactor
-fit`` and ``cofactor report`` on it, each in a separate process, in alternation with the vectorisers
-in this process. Wall time, best of several.
+*commands*: writes the paper's 20 Newsgroups posts to a table with one label in twenty, then runs
+``cofactor fit`` and ``cofactor report`` on it, each in a separate process, in alternation with the
+vectorisers in this process. Wall time, best of several.
+
+*topics*: turns all posts into words, and into 20 and 50 topics, with one thread. All libraries keep
+the 20,000 most frequent words of at least 5 documents and at most half of them, and fit as they do
+by default. Processor time, best of several, in alternation. ``pip install topica tomotopy`` adds
+these two.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from sklearn.datasets import fetch_20newsgroups
+from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
 from benchmarks import data_sets, harness
-from benchmarks.harness import Row, alternate, seconds
+from benchmarks.harness import Row, alternate, faster, seconds
+from cofactor import TopicModel
 from cofactor.experiments.newsgroups import splits
 from cofactor.text import WordVectorizer
+from cofactor.text.vectorizer.languages import ENGLISH
 
 MAX_VECTORISERS, MAX_SECONDS = 3, 10.0
 """Demanded: at most the time of three vectorisers plus ten seconds."""
@@ -79,19 +91,121 @@ def measure(posts: splits.Posts, folder: Path, options: argparse.Namespace) -> l
     return rows
 
 
+# ---- topics
+
+WORDS = re.compile(r"(?u)\b[^\W\d_]\w+\b")
+N_TOPICS = (20, 50)
+MAX_BARE = 1.2  # demanded: at most this many times the time of a bare regular expression
+MIN_DF, MAX_DF, MAX_WORDS = 5, 0.5, 20_000
+SWEEPS = 100  # of Gibbs sampling in tomotopy
+
+
+def bare_words(texts: list[str]) -> list[list[str]]:
+    """Return the words of texts without stop words, with no cleaning and no counting."""
+    return [[w for w in WORDS.findall(text.lower()) if w not in ENGLISH] for text in texts]
+
+
+def peer_vectoriser() -> TfidfVectorizer:
+    stop = sorted(ENGLISH_STOP_WORDS)
+    return TfidfVectorizer(stop_words=stop, min_df=MIN_DF, max_df=MAX_DF, max_features=MAX_WORDS)
+
+
+def ours(k: int, texts: list[str], loss: str = "kullback-leibler") -> Any:
+    return TopicModel(k, data_loss=loss, random_state=0, n_jobs=1).fit(texts)
+
+
+def scikit_learn(k: int, texts: list[str]) -> Any:
+    return NMF(k, random_state=0).fit_transform(peer_vectoriser().fit_transform(texts))
+
+
+def topica(k: int, texts: list[str]) -> Any:
+    library = import_module("topica")
+    words = [library.tokenize(text, min_length=2, stopwords="english") for text in texts]
+    limits = {"min_doc_freq": MIN_DF, "max_doc_fraction": MAX_DF, "max_features": MAX_WORDS}
+    corpus = library.Corpus.from_documents(words, **limits)
+    return library.NMF(k).fit(corpus, num_threads=1)
+
+
+def tomotopy(k: int, texts: list[str]) -> Any:
+    model = import_module("tomotopy").LDAModel(k=k, min_df=MIN_DF, seed=1)
+    for words in bare_words(texts):
+        if words:
+            model.add_doc(words)
+    model.train(SWEEPS, workers=1)
+    return model
+
+
+def whole_posts(options: argparse.Namespace, remove: Sequence[str] = ()) -> list[str]:
+    """Return the posts of all twenty newsgroups."""
+    where = {"data_home": data_sets.newsgroups_home(options), "download_if_missing": False}
+    return list(fetch_20newsgroups(subset="all", remove=remove, **where).data)
+
+
+def measure_words(what: str, texts: list[str], options: argparse.Namespace) -> list[Row]:
+    """Compare the vectoriser with a bare regular expression and with scikit-learn's."""
+    own = partial(WordVectorizer().fit_transform, texts)
+    rivals = {
+        "a bare regular expression and stop list": partial(bare_words, texts),
+        "scikit-learn's TfidfVectorizer": partial(peer_vectoriser().fit_transform, texts),
+    }
+    (t, _), *others = alternate(options, own, *rivals.values())
+    demanded = [1 / MAX_BARE, None]
+    return [
+        faster(f"tf-idf rows of {what}, against {name}", t, other, least)
+        for name, (other, _), least in zip(rivals, others, demanded, strict=True)
+    ]
+
+
+def measure_topics(texts: list[str], options: argparse.Namespace) -> list[Row]:
+    """Compare whole fits, from texts to topics."""
+    rivals = {
+        "scikit-learn's NMF (Frobenius)": scikit_learn,
+        "topica's NMF (Frobenius)": topica,
+        f"tomotopy's LDA, {SWEEPS} sweeps": tomotopy,
+    }
+    rivals = {name: run for name, run in rivals.items() if _installed(run)}
+    rows = []
+    for k in N_TOPICS:
+        frobenius = partial(ours, k, texts, "frobenius")
+        runs = [partial(run, k, texts) for run in rivals.values()]
+        (kl, _), (frob, _), *others = alternate(options, partial(ours, k, texts), frobenius, *runs)
+        for name, (t, _) in zip(rivals, others, strict=True):
+            remark = f"ours with Frobenius: {seconds(frob)}"
+            rows.append(faster(f"{k} topics, against {name}", kl, t, None, remark))
+    return rows
+
+
+def _installed(run: Callable[..., Any]) -> bool:
+    return run is scikit_learn or find_spec(run.__name__) is not None
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     data_sets.add_newsgroups_options(parser)
+    parts = ("commands", "topics")
+    parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
     parser.add_argument("--labelled", type=int, default=20, help="label one in N; default: 20")
     harness.add_repeats(parser)
     options = parser.parse_args()
-    posts = splits.balanced(splits.fetch_posts(data_sets.newsgroups_home(options)), seed=0)
-    print(f"{len(posts.texts):,} posts, one in {options.labelled} labelled, 13 topics")
+    harness.restart_with_fixed_environment()
     harness.print_machine()
-    with tempfile.TemporaryDirectory() as folder:
-        rows = measure(posts, Path(folder), options)
-    harness.print_rows(rows)
-    return int(not all(row.passed for row in rows))
+    rows: list[Row] = []
+    if "commands" in options.parts:
+        posts = splits.balanced(splits.fetch_posts(data_sets.newsgroups_home(options)), seed=0)
+        print(f"{len(posts.texts):,} posts, one in {options.labelled} labelled, 13 topics\n")
+        with tempfile.TemporaryDirectory() as folder:
+            rows += measure(posts, Path(folder), options)
+        harness.print_rows(rows)
+    if "topics" in options.parts:
+        options.clock, texts = "cpu", whole_posts(options)
+        print(f"\n{len(texts):,} posts, one thread, processor time\n")
+        bodies = whole_posts(options, remove=data_sets.REMOVED)
+        found = measure_words("whole posts", texts, options)
+        found += measure_words("plain texts (posts without headers)", bodies, options)
+        found += measure_topics(texts, options)
+        harness.print_rows(found)
+        rows += found
+    return int(any(row.passed is False for row in rows))
 
 
 if __name__ == "__main__":

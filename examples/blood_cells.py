@@ -44,14 +44,14 @@ score = balanced_accuracy_score(truth[new], adata.obs["ssnmf"][new].astype(objec
 print(f"{new.sum()} cells without a label: balanced accuracy {score:.1%}")
 
 # %%
-# The three best markers of each type.
+# The three best markers of each type, in the order of the types.
 
 markers = adata.uns["ssnmf"]["markers"]["classes"]
-genes = {
-    name: markers.loc[markers["group"] == name, "gene"][:3].tolist()
-    for name in adata.obs["ssnmf"].cat.categories
-}
-figure = scanpy.pl.dotplot(adata, genes, groupby="ssnmf", return_fig=True).make_figure()
+genes = markers.loc[markers["rank"] <= 3, "gene"].tolist()
+dots = scanpy.pl.dotplot(adata, genes, groupby="ssnmf", figsize=(8, 4), return_fig=True)
+dots.make_figure()
+dots.fig.subplots_adjust(bottom=0.25)  # room for the names
+figure = dots.fig
 
 # %%
 # Now nobody labels B cells. They get other types, and ``unlike`` says that these are wrong: it is
@@ -66,4 +66,4 @@ for what, cells in (("B cells", truth == "B cell"), ("other cells", truth != "B 
 
 shown = ["truth", "predicted", "predicted_unlike"]
 colours = {name: f"C{i}" for i, name in enumerate(np.unique(truth))}
-figure = scanpy.pl.umap(adata, color=shown, palette=colours, wspace=0.3, return_fig=True)
+figure = scanpy.pl.umap(adata, color=shown, palette=colours, ncols=2, wspace=0.3, return_fig=True)

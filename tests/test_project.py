@@ -82,6 +82,15 @@ def test_every_dependency_has_a_lower_bound(extra):
         assert re.fullmatch(r"[\w-]+>=\d+(\.\d+)+", requirement), requirement
 
 
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [("Makefile", r"EXTRAS = (\S+)"), (".ci/quick_windows", r"--editable '\.\[(\S+)\]'")],
+)
+def test_the_tests_run_with_all_extras(name, pattern):
+    (found,) = re.findall(pattern, (ROOT / name).read_text(encoding="utf-8"))
+    assert set(found.split(",")) == set(PROJECT["optional-dependencies"])
+
+
 @pytest.mark.parametrize("row", TABLE, ids=[row["name"] for row in TABLE])
 def test_mutations_quote_the_sources(row):
     text = (ROOT / "src" / "cofactor" / row["file"]).read_text(encoding="utf-8")

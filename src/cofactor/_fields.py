@@ -225,10 +225,6 @@ class FittedState:
         object.__setattr__(self, name, found)
         return found
 
-    def has_read(self, name: str) -> bool:
-        """Return whether a field holds its value, rather than a promise to read it."""
-        return not isinstance(vars(self)[name], Deferred)
-
     def __getstate__(self) -> dict[str, Any]:
         held = {
             declared.name: getattr(self, declared.name)

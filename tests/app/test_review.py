@@ -62,6 +62,9 @@ def test_texts_unlike_the_labelled_ones_are_a_queue(start, page):
     ]
     session.now = replace(session.now, documents=documents)
     assert page.read("state")["unlike"] == 3
+    rows = [row for page_ in (0, 1) for row in page.read("documents", page=page_)["rows"]]
+    assert [row["document"] for row in rows if row["unlike"]] == far
+    assert [page.read("document", place=p)["unlike"] for p in (*far, 0)] == [True] * 3 + [False]
     shown = page.read("next", tab="t", queue=UNLIKE.replace(" ", "%20"))["document"]
     assert (shown["document"], shown["reason"]) == (far[2], UNLIKE)
     page.change("label", tab="t", document=far[2], labels=["food"])

@@ -343,6 +343,24 @@ def test_classes_of_texts_that_are_not_in_the_table_are_not_deleted(start):
     assert session.table.label_of(3, session.reviewed) == (None, None)
 
 
+def test_random_checks_are_judged_before_they_are_shown(start, monkeypatch):
+    session = start(every=100)
+    make_classes(session)
+    answer(session, 9)
+    before, during = session.checks, []
+
+    def judge(*given):
+        during.append(session.checks)
+        return ["judged"]
+
+    monkeypatch.setattr("cofactor.app.session.judge_checks", judge)
+    monkeypatch.setattr("cofactor.app.session.earlier_predictions", lambda *given: ["other"])
+    session.refitter.request()
+    session.refitter.wait(30)
+    assert during == [before]
+    assert session.checks == ["judged"]
+
+
 def test_an_edit_that_was_not_logged_is_not_applied(start, monkeypatch):
     session = start()
     before, names = session.now, list(session.now.model.topic_names_)

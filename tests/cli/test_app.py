@@ -3,6 +3,7 @@
 import builtins
 import json
 import os
+import shlex
 import socket
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -10,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from cofactor.cli.app import _default_folder
-from commands import cofactor, make_rows, write_table
+from commands import cofactor, make_rows, read_table, write_table
 
 pytest.importorskip("uvicorn", reason="needs the extra cofactor[app]")
 
@@ -61,6 +62,18 @@ def test_a_model_is_made_and_continued(table, sessions):
     again = sessions[1]
     assert again.now.model.topic_names_[0] == "kept"
     assert again.table.label_of(9, again.reviewed) == (("food",), "reviewed")
+
+
+def test_the_last_line_names_the_command_that_comes_next(table, sessions):
+    without = run(table, "--text", "body", "-k", "4", "--model", "plain").stderr
+    assert without.splitlines()[-1].endswith("Next: cofactor topics plain")
+    said = run(table, "--text", "body", "--label", "team", "-k", "4").stderr
+    _, command, *arguments = shlex.split(said.rpartition("Next: ")[2])
+    assert command == "predict"
+    cofactor(command, *arguments)
+    header, rows = read_table("posts-predicted.csv")
+    assert "prediction" in header
+    assert len(rows) == 60
 
 
 def test_the_token_is_not_on_the_command_line_of_the_browser(table, sessions, monkeypatch):

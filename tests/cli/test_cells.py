@@ -105,6 +105,22 @@ def test_topics_tell_the_shares_of_cells_that_have_a_marker(folder):
     assert f"{first} {100 * share:.0f}/{100 * against:.0f}%" in " ".join(shown.split())
 
 
+def test_topics_and_the_report_tell_the_same_of_topics(folder, tmp_path):
+    pytest.importorskip("altair")
+    from cofactor.sc.cells import open_cells
+    from cofactor.sc.report import read_cells
+
+    model = sc.load(folder / "model")
+    with open_cells(folder / "cells.h5ad", "counts") as cells:
+        own = {topic.topic: topic for topic in read_cells(model, cells).model.topics(10)}
+    for row in answer("topics", folder / "model")["topics"]:
+        topic = own[row["topic"]]
+        assert row["share"] == pytest.approx(topic.share, abs=1e-6)
+        assert (row["class"], row["labels"]) == (topic.label, topic.labels)
+        assert row["link"] == pytest.approx(topic.label_weight, abs=1e-6)
+    assert sum(row["labels"] for row in answer("topics", folder / "model")["topics"]) == 24
+
+
 def test_topics_show_markers(folder):
     facts = answer("topics", folder / "model")
     for row in facts["topics"]:

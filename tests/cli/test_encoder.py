@@ -61,6 +61,40 @@ def test_encoders_that_cannot_be_used_are_one_sentence(home, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
+def test_fit_says_that_topics_need_no_encoder(home, static, tmp_path):
+    given = "fit", home / "posts.csv", "--text", "body", "--encoder", static, "-o", tmp_path / "m"
+    said = "Note: --encoder is not used, because topics are made of words; name labels (--label)"
+    assert said in cofactor(*given).stderr
+    for more in (["--label", "team"], ["--classes", "moon,goal"]):
+        assert "is not used" not in cofactor(*given, *more).stderr
+
+
+def test_several_labels_and_numbers_refuse_an_encoder(static, tmp_path):
+    lines = ["body,tags,hours"]
+    lines += [f"moon rocket {i} goal,{'a' if i % 2 else 'a;b'},{i + 0.5}" for i in range(30)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    given = "fit", tmp_path / "t.csv", "--text", "body", "--encoder", static, "-o", tmp_path / "m"
+    for more, what in (
+        (["--label", "tags", "--label-separator", ";"], "several labels per document"),
+        (["--label", "hours"], "numbers"),
+    ):
+        done = cofactor(*given, *more, code=2)
+        said = (
+            f"--encoder helps the pooled head to predict one class per document, but y holds {what}"
+        )
+        assert f"Error: {said}; leave it out." in done.stderr
+        assert not (tmp_path / "m").exists()
+
+
+def test_blocks_refuse_an_encoder(home, static, tmp_path):
+    given = "blocks", home / "posts.csv", "--text", "body", "--label", "team"
+    cofactor(*given, "-o", tmp_path / "blocks")
+    given = "fit", tmp_path / "blocks", "--encoder", static, "-o", tmp_path / "m"
+    said = "Error: --encoder cannot be used with WordBlocks, which does not keep vectors; fit all"
+    assert said in cofactor(*given, code=2).stderr
+    assert not (tmp_path / "m").exists()
+
+
 def test_update_refuses_models_with_an_encoder(fitted, home, tmp_path):
     done = cofactor("update", fitted, home / "posts.csv", "-o", tmp_path / "m", code=2)
     assert "--encoder cannot be used with update" in done.stderr

@@ -152,6 +152,15 @@ def test_ratings_are_numbers(tmp_path):
     assert len(whole["classes"]) == 21
 
 
+def test_columns_of_numbers_have_units_of_their_own(tmp_path):
+    rows = [[i, body, f"{int(i) % 7},50 €", f"{int(i) % 90} %"] for i, body, _ in make_rows(100)]
+    table = write_table(tmp_path / "a.csv", rows, ("id", "body", "price", "rate"))
+    read = ("--text", "body", "--label", "price", "--label", "rate")
+    assert answer("check", table, *read)["labels_are"] == "numbers"
+    answer("fit", table, *read, "-k", 3, "--iterations", 2, "-o", tmp_path / "m")
+    assert load_model(tmp_path / "m").target_names_ == ["price", "rate"]
+
+
 @pytest.mark.parametrize(
     ("label", "reason"),
     [

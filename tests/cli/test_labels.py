@@ -104,7 +104,7 @@ def test_several_numbers(home, tmp_path):
     done = cofactor("explain", home / "numbers", "rocket moon orbit")
     assert done.stdout.startswith("Prediction: a ")
     assert answer("verify", home / "numbers")["identical"]
-    assert "Target" in cofactor("topics", home / "numbers").stdout
+    assert "Values" in cofactor("topics", home / "numbers").stdout
 
 
 def test_lists_in_json_lines(home, tmp_path):

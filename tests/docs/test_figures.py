@@ -150,3 +150,46 @@ def test_compared_with_bertopic():
         columns += [("outliers", theirs), ("unseen outliers", theirs)]
         columns += [("seconds", ours), ("seconds", theirs)]
         assert said == pytest.approx([number(row[key]) for key, row in columns], abs=0.0051)
+
+
+CELLS = "docs/guide/single_cells.md"
+RIVALS = ["all genes", "variable", "standardised", "axes", "SVM", "neighbours", "spreading"]
+
+
+@pytest.mark.parametrize("name", ["baron_h1", "kang_pbmc", "cite_cbmc"])
+def test_cells(name):
+    rows = [row for row in table("single_cell") if row.get("set") == name]
+    best = [max(number(row[rival]) for rival in RIVALS) for row in rows]
+    page = (ROOT / CELLS).read_text(encoding="utf-8")
+    for line, measured in (("best rival", best), ("ours", [number(row["ours"]) for row in rows])):
+        (found,) = re.findall(rf"\| {name}: .*\n?.*\| {line} \| (.+) \|", page)
+        assert [number(cell) for cell in found.split("|")] == measured
+
+
+def test_cells_of_another_study():
+    (ours,) = re.findall(r"balanced accuracy is ([\d./ ]+) %", read(CELLS))
+    (theirs,) = re.findall(r"regression on all genes has ([\d./ ]+) %", read(CELLS))
+    rows = [row for row in table("single_cell") if "regression" in row]
+    assert [number(row["ours"]) for row in rows] == [float(one) for one in ours.split("/")]
+    assert [number(row["regression"]) for row in rows] == [float(one) for one in theirs.split("/")]
+
+
+def test_what_no_class_explains():
+    rows = {row["set"]: row for row in table("unlike") if row["hidden"] == "mean"}
+    page = (ROOT / CELLS).read_text(encoding="utf-8")
+    for name in ("baron_h1", "kang_pbmc", "cite_cbmc"):
+        (found,) = re.findall(rf"\| {name} \(.+\) \| (.+) \|", page)
+        said = [number(cell.split(",")[-1]) for cell in found.split("|")]
+        worst = min(number(row["unlike"]) for row in table("unlike") if row["set"] == name)
+        assert said == [number(rows[name]["unlike"]), number(rows[name]["confidence"]), worst]
+    choosing = "docs/guide/choosing.md"
+    (said,) = re.findall(
+        r"in (\d+) % .+ on Reuters R8, and (\d+) % .+: (\d+) and (\d+) %", read(choosing)
+    )
+    texts = rows["reuters_r8"], rows["newsgroups5"]
+    measured = [100 * number(row[key]) for key in ("unlike", "confidence") for row in texts]
+    assert list(map(float, said)) == pytest.approx(measured)
+    (trec,) = re.findall(r"\(TREC: (\d+) %\)", read(choosing))
+    assert float(trec) == pytest.approx(100 * number(rows["trec"]["unlike"]))
+    assert all(2 <= number(row["false"]) <= 3 for row in texts)
+    assert "Two or three in a hundred texts of known classes are marked" in read(choosing)

@@ -9,7 +9,9 @@ from scipy import sparse as sp
 
 import oracles
 from cofactor import NMF, SSNMFClassifier
+from cofactor.engine.factors import cross, pad
 from cofactor.engine.fitting import minimise
+from cofactor.engine.observations import sparse
 from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
 from cofactor.engine.threads import N_SLICES, Threads, balanced_slices, count_threads, even_slices
 from cofactor.priors import Penalty
@@ -108,6 +110,18 @@ def test_eight_threads_on_one_model(loss):
         futures = [pool.submit(model.transform, X) for _ in range(24)]
         for future in futures:
             assert np.array_equal(future.result(timeout=60), expected)
+
+
+def test_concurrent_products_do_not_share_memory():
+    random = np.random.default_rng(3)
+    X = sp.csr_array(random.poisson(0.3, (300, 50)).astype(float))
+    layout = sparse(X).layout
+    factors = [random.random((50, 4)) for _ in range(8)]
+    with Threads(2) as threads, ThreadPoolExecutor(8) as pool:
+        run = lambda F: cross(layout, pad(F), 4, threads)  # noqa: E731
+        found = list(pool.map(run, factors * 5))
+    for F, product in zip(factors * 5, found, strict=True):
+        np.testing.assert_allclose(product, X @ F, rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -70,7 +70,7 @@ def test_scaled_single_precision(X, classes, losses, solver, c):
 
 
 @every_kind
-@pytest.mark.parametrize("init", ["auto", "nndsvd"])
+@pytest.mark.parametrize("init", ["auto", "random", "nndsvd"])
 @pytest.mark.parametrize("c", [1.9, 1e-8])
 def test_every_start_scales_with_the_data(X, classes, kind, init, c):
     model = make(kind, init=init).fit(X, classes)

@@ -142,6 +142,35 @@ def test_people_and_ids(tmp_path):
     assert (one.who, one.id) == ("news-ada", "5")
 
 
+MIN = {"annotator": 1, "annotation_id": 9, "created_at": "2024-01-01", "lead_time": 2.5}
+
+
+@pytest.mark.parametrize(
+    ("records", "labels"),
+    [
+        # columns of the task stand before its id, results behind it
+        ([{"text": "a", "source": "web", "id": 1, "topic": "sport"}], [("sport",)]),
+        ([{"text": "a", "source": "web", "id": 1}], [()]),
+        ([{"id": 1, "text": "a", "source": "web", "topic": {"choices": ["x", "y"]}}], [("x", "y")]),
+        (
+            [
+                {"id": 1, "text": "a", "source": "web", "topic": {"choices": ["x", "y"]}},
+                {"id": 2, "text": "b", "source": "web", "topic": "x"},
+                {"id": 3, "text": "c", "source": "web"},  # nothing was chosen
+            ],
+            [("x", "y"), ("x",), ()],
+        ),
+        ([{"id": 1, "text": "a", "source": "web", "label": "sport"}], [("sport",)]),
+        ([{"text": "a", "topic": "sport"}], [("sport",)]),
+    ],
+)
+def test_columns_of_tasks_are_not_labels(records, labels, tmp_path):
+    path = written(tmp_path / "x", [one | MIN for one in records], in_lines=False)
+    found = read_annotations(path)
+    assert [one.labels for one in found] == labels
+    assert {one.who for one in found} == {"1"}
+
+
 def test_answers_about_single_labels_belong_together(tmp_path):
     lines = [
         {"text": "A goal", "label": label, "answer": answer}
@@ -190,7 +219,10 @@ def test_parts_of_texts_are_refused_in_one_sentence(case, tmp_path):
         ('{"text": "a", "answer": "accept"}', "not in the documented form"),
         ('{"title": "a", "body": "b", "label": "x"}', "no field text or text"),
         ('{"fields": {"text": "a"}, "responses": {"a": [], "b": []}}', "none is called label"),
-        ('{"text": "a", "b": "c", "d": "e", "annotation_id": 1}', "of which one is the label"),
+        (
+            '{"text": "a", "b": "c", "d": "e", "annotation_id": 1}',
+            "b, d, of which one is the label",
+        ),
     ],
 )
 def test_other_files_are_refused_in_one_sentence(content, said, tmp_path):
@@ -220,10 +252,13 @@ def test_what_is_written_is_read_back(program, tmp_path):
 
 
 def test_label_studio_keeps_people_in_one_task(tmp_path):
-    rows = [Annotation("A goal", ("a",), "Ada", "1"), Annotation("A goal", ("b",), "Bo", "1")]
+    rows = [Annotation("A goal", ("a",), "Ada", "1"), Annotation("A goal", ("b",), "7", "1")]
     (found,) = json.loads(write_annotations(rows, "label-studio", ["a", "b"], several=False))
     chosen = [one["result"][0]["value"]["choices"] for one in found["annotations"]]
     assert chosen == [["a"], ["b"]]
+    assert [one["completed_by"] for one in found["annotations"]] == [{"email": "Ada"}, 7]
+    path = written(tmp_path / "x", [found], in_lines=False)
+    assert [one.who for one in read_annotations(path)] == ["Ada", "7"]
 
 
 def test_one_label_for_each_text_in_datasets():

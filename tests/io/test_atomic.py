@@ -9,7 +9,14 @@ import time
 import pytest
 
 from cofactor.io import atomic, platform
-from cofactor.io.atomic import DiskFullError, is_full, place_of, replacing, replacing_folder
+from cofactor.io.atomic import (
+    DiskFullError,
+    is_full,
+    place_of,
+    replacing,
+    replacing_folder,
+    write_whole,
+)
 from cofactor.io.errors import InputError
 from cofactor.io.models.folders import write_folder
 
@@ -224,3 +231,16 @@ def test_a_full_disk_names_the_folder_and_the_space_that_is_missing(tmp_path, mo
 )
 def test_which_errors_say_that_a_disk_is_full(error, yes):
     assert is_full(error) is yes
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_private_files_are_of_this_user_alone(tmp_path, private):
+    (path := tmp_path / "log.jsonl").touch()
+    path.chmod(0o644)
+    left = tmp_path / f".log.jsonl.writing-{atomic._host()}-999999999-abcd1234.jsonl"
+    left.touch()  # of a process that was killed
+    os.utime(left, (0, 0))
+    write_whole(path, b"new", private=private)
+    assert path.stat().st_mode & 0o777 == (0o600 if private else 0o644)
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == [path.name]

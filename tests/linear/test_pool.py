@@ -20,6 +20,7 @@ from cofactor.linear.parts import (
     SOFTMAX,
     SPREAD,
     Labels,
+    LinearModel,
     ViewParts,
     softmax_regression,
 )
@@ -31,6 +32,8 @@ from cofactor.linear.pool import (
     _held_out,
     _part_weights,
     _sharpness,
+    _Weighed,
+    _with_shares,
     fit_pool,
     judged,
 )
@@ -643,6 +646,65 @@ def test_views_teach_each_other_where_no_label_can_be_held_out(kind):
         words = np.asarray(pool.view.of(observe(cells)) @ pool.model.weights)
         right.append(np.mean((words - words.mean(axis=0)).argmax(axis=1) == data.y))
     assert right[1] > right[0] + 0.2
+
+
+# ---- shares of the classes
+
+
+@pytest.mark.parametrize("right", [0.0, 0.5, 1.0])
+def test_vectors_take_over_the_shares_that_all_views_guess(right):
+    """As far as held-out labels are predicted better than by chance."""
+    y = np.repeat([0, 1], [9, 3])
+    known = np.isin(np.arange(12), [0, 1, 9, 10])
+    labels = labels_of(np.where(known, y, -1))
+    X = Matrix(np.eye(2)[y], Threads())
+    views = [ViewParts(X, labels), ViewParts(X, labels, vectors=True)]
+    words = LinearModel(50.0 * np.eye(2), np.zeros(2))
+    vectors = LinearModel(np.zeros((2, 2)), np.zeros(2))
+    out = np.array([0, 1, 9, 10])
+    guessed = np.where(np.arange(4) < 4 * right, y[out], 1 - y[out])
+    weighed = _Weighed([], [], out, np.eye(2)[guessed])
+    models, corrected = _with_shares(views, [words, vectors], weighed)
+    power = max(0.0, 2 * right - 1)
+    expected = power * np.log(
+        [10 / 7, 4 / 7]
+    )  # 9 and 3 of 12, in place of 6 each, one more of each
+    assert models[0] is words
+    assert_allclose(models[1].base, expected, atol=1e-9)
+    assert_allclose(corrected.scores, weighed.scores + expected, atol=1e-9)
+
+
+def test_evenly_drawn_labels_of_uneven_classes_do_not_mislead_vectors(monkeypatch):
+    random = np.random.default_rng(0)
+    data = Data(n=400)
+    data.y = random.choice(K, size=400, p=[0.9, 0.05, 0.05])
+    themes = random.dirichlet(np.full(40, 0.1), size=K) * 0.6 + 0.4 / 40
+    data.cells = np.stack([random.multinomial(12, themes[c]) for c in data.y]) / 12.0
+    data.labelled = np.isin(
+        np.arange(400), np.concatenate([np.flatnonzero(data.y == c)[:3] for c in range(K)])
+    )
+    side = data.vectors(3.0)
+    pool, scores = data.fit(side=side)
+    monkeypatch.setattr(pool_module, "_with_shares", lambda views, *unchanged: unchanged)
+    plain, before = data.fit(side=side)
+    assert_allclose(pool.side_weights, plain.side_weights)
+    right, earlier = (np.mean(z.argmax(axis=1) == data.y) for z in (scores, before))
+    assert right > earlier + 0.02
+    correction = pool.model.base - plain.model.base
+    assert correction.argmax() == 0
+    assert_allclose(scores, before + correction)
+
+
+def test_held_out_scores_are_those_of_the_expected_score():
+    data = Data(n=120, per_class=6)
+    side = data.vectors(2.0)
+    pool, _ = data.fit(side=side)
+    given = observe(data.cells), data.counts, data.shares, data.labelled, Threads()
+    scores = pool_module.held_out_scores(*given, side=side, every=False)
+    out = np.flatnonzero(~np.isnan(scores[:, 0]))
+    confidence, right, _ = pool.held_out
+    assert_allclose(np.sort(softmax(scores[out], axis=1).max(axis=1)), np.sort(confidence))
+    assert np.mean(scores[out].argmax(axis=1) == data.y[out]) == pytest.approx(right.mean())
 
 
 # ---- axes of the features

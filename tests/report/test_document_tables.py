@@ -121,6 +121,20 @@ def test_labels_that_look_wrong_are_listed(model, corpus):
     assert prepare(model, texts, planted, text=False).doubtful[0]["text"] == ""
 
 
+def test_labels_that_the_fit_held_out_are_judged_without_another_fit(corpus, monkeypatch):
+    texts, labels = corpus
+    planted = labels.copy()
+    planted[[7, 20]] = "space"
+    model = TopicModel(3, random_state=0).fit(texts, planted)
+    monkeypatch.setattr(document_tables, "judge_labels", None)  # it fits all folds again
+    found = prepare(model, texts, planted).doubtful
+    asked = {row.document: row for row in model.doubtful_labels(texts, planted)}
+    assert {7, 20} <= {row["document"] for row in found}
+    for row in found:
+        assert row["looks_like"] == asked[row["document"]].suggestion
+        assert row["probability"] == pytest.approx(asked[row["document"]].probability, abs=1e-3)
+
+
 def test_short_texts_stay_whole_and_long_ones_share_the_rest():
     texts = ["a" * n for n in (10, 500, 20, 900, 100)]
     cut, is_cut = document_tables.cut_texts(texts, limit=730)

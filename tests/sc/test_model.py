@@ -93,3 +93,23 @@ def test_parameters_of_numpy_are_kept_with_a_model(tmp_path):
 def test_a_folder_with_another_model_is_refused(tmp_path):
     save(NMF(2, random_state=0).fit(np.eye(4)), tmp_path / "other")
     assert_says(lambda: sc.load(tmp_path / "other"), "no model of cells")
+
+
+def test_what_topics_say_is_saved_and_checked(model, new, tmp_path):
+    shares = sc.annotate(draw_cells(seed=0), model, copy=True).obsm["X_ssnmf"]
+    assert model.mean_shares.sum() == pytest.approx(1)
+    assert shares.shape[1] == len(model.mean_shares) == len(model.topic_support)
+    assert model.topic_support.sum() == model.facts["labelled"]
+    few = model.topic_support == 0
+    assert (model.shown_links[few].max(axis=1) <= model.topic_classes[few].max(axis=1)).all()
+    before = dict(model.facts)
+    del before["topics"]  # as earlier versions saved it
+    older = replace(model, facts=before)
+    older.save(tmp_path / "older")
+    again = sc.load(tmp_path / "older")
+    assert again.topic_support is None
+    assert np.array_equal(again.shown_links, again.topic_classes)
+    assert again.mean_shares.sum() == pytest.approx(1)
+    broken = replace(model, facts=before | {"topics": before | {"shares": [1.0]}})
+    broken.save(tmp_path / "broken")
+    assert_says(lambda: sc.load(tmp_path / "broken"), "no model of cells")

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from cofactor import TopicModel, load_model
 from cofactor.io import npy
 from cofactor.io.untrusted import sha256
-from cofactor.text import CachedEncoder, EncoderCacheError, encoders
+from cofactor.text import CachedEncoder, EncoderCacheError, encoder_cache, encoders
 from static_models import subject_vectors, write_static
 from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
 
@@ -93,6 +93,46 @@ def test_segments_that_another_process_removed_are_computed_again(tmp_path):
     encoder.took()
     assert_array_equal(cached.encode(["a", "b"]), encoder.encode(["a", "b"]))
     assert encoder.took()[:2] == ["a", "b"]
+
+
+@pytest.mark.parametrize("moment", ["read", "stat"])
+def test_segments_may_vanish_at_any_moment(tmp_path, monkeypatch, moment):
+    encoder, vanished = Counting(), []
+    CachedEncoder(encoder, tmp_path).encode(["a"])
+    CachedEncoder(encoder, tmp_path).encode(["b"])
+    first = segments(tmp_path)[0]
+
+    def vanish(path):
+        if path == first and not vanished:
+            vanished.append(path)
+            path.unlink()
+
+    if moment == "read":
+        read = encoder_cache.read_file
+        monkeypatch.setattr(
+            encoder_cache, "read_file", lambda path, most: [vanish(path), read(path, most)][1]
+        )
+    else:
+        names = encoder_cache._Store._names
+        monkeypatch.setattr(
+            encoder_cache._Store,
+            "_names",
+            lambda self: [names(self), vanish(first) if len(segments(tmp_path)) > 2 else None][0],
+        )
+    cached = CachedEncoder(encoder, tmp_path)
+    assert_array_equal(cached.encode(["a", "b", "c"]), encoder.encode(["a", "b", "c"]))
+    assert vanished
+
+
+def test_many_wide_vectors_are_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoder_cache, "MAX_SEGMENT_BYTES", 6000)
+    texts, encoder = [f"text {i}" for i in range(200)], Counting()
+    found = CachedEncoder(encoder, tmp_path).encode(texts)
+    assert len(segments(tmp_path)) > 1
+    assert max(path.stat().st_size for path in segments(tmp_path)) <= 6000
+    encoder.took()
+    assert_array_equal(CachedEncoder(encoder, tmp_path).encode(texts), found)
+    assert encoder.took() == []
 
 
 def test_copies_and_pickles_work(tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cofactor import TopicModel
+from cofactor import ModelFormatError, TopicModel, load_model
 from cofactor.callbacks import ProgressBar
 from cofactor.text import encoders
 from cofactor.text.encoders import (
@@ -551,13 +551,28 @@ def test_pipes_devices_and_huge_files_are_refused(tmp_path, name):
         find_encoder(folder)
 
 
-def test_names_with_a_slash_are_looked_up_by_model2vec(folder, monkeypatch):
+@pytest.mark.parametrize("added", [False, True])
+def test_huge_numbers_of_tokens_are_refused_before_memory_is_asked_for(tmp_path, added):
+    folder = write_static(tmp_path / "static", VECTORS)
+    path = tmp_path / "static" / "tokenizer.json"
+    found = json.loads(path.read_text())
+    if added:
+        found["added_tokens"] = [{"id": 2**31, "content": "huge"}]
+    else:
+        found["model"]["vocab"]["huge"] = 2**31
+    path.write_text(json.dumps(found))
+    with pytest.raises(ValueError, match="a token with the number 2,147,483,648"):
+        find_encoder(folder)
+
+
+def test_names_with_a_slash_are_looked_up_if_the_user_gives_them(folder, monkeypatch, tmp_path):
     """The hub cannot be reached here, so its answer is that of a folder."""
     model2vec, asked = pytest.importorskip("model2vec"), []
     load = model2vec.StaticModel.from_pretrained
 
     def from_hub(path, **settings):
-        asked.append((path, settings))
+        if path != folder:
+            asked.append((path, settings))
         return load(folder)
 
     monkeypatch.setattr(model2vec.StaticModel, "from_pretrained", from_hub)
@@ -568,6 +583,15 @@ def test_names_with_a_slash_are_looked_up_by_model2vec(folder, monkeypatch):
     model = TopicModel(4, encoder="owner/model", random_state=0).fit(TEXTS, SOME)
     assert model.fitted.encoder.name == "owner/model"
     assert model.fitted.encoder.named
+    model.save(tmp_path / "model")
+    encoders._named_encoder.cache_clear()
+    asked.clear()
+    with pytest.raises(ModelFormatError, match=r"loading downloads nothing; pass it: .*'owner/m"):
+        load_model(tmp_path / "model")
+    assert asked == []
+    again = load_model(tmp_path / "model", encoder="owner/model")  # the user names it
+    assert_array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
+    assert len(asked) == 1
 
 
 def test_a_hub_that_cannot_be_reached_is_one_sentence(monkeypatch):

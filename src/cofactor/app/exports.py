@@ -51,7 +51,7 @@ def labels_for(session: Session, program: str) -> Download:
     """The labels in the format of another program."""
     if program not in WRITTEN:
         raise ValueError(f"program must be one of {', '.join(WRITTEN)}.")
-    ending = "jsonl" if FORMATS[program].in_lines else "json"
+    ending = FORMATS[program].ending
     name = f"{file_stem(session)}-{program}.{ending}"
     content = program_file(session.table, session.reviewed, program)
     return Download(content, name, "application/x-ndjson" if ending == "jsonl" else JSON)

@@ -95,8 +95,12 @@ class Situation:
     @cached_property
     def unlike(self) -> list[int]:
         """The documents that are unlike the labelled ones of their class, the farthest first."""
-        far = [(one.unlike or 0.0, place) for place, one in enumerate(self.documents)]
-        return [p for value, p in sorted(far, key=lambda one: -one[0]) if value >= UNLIKE_LEVEL]
+        far = [place for place in range(len(self.documents)) if self.is_unlike(place)]
+        return sorted(far, key=lambda place: -self.documents[place].unlike)
+
+    def is_unlike(self, place: int) -> bool:
+        """Return whether a document is unlike the labelled ones of its class."""
+        return bool((self.documents[place].unlike or 0.0) >= UNLIKE_LEVEL)
 
 
 class LabelState(NamedTuple):

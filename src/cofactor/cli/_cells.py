@@ -93,13 +93,15 @@ def _percents(share: float, share_against: float) -> str:
 
 def cell_topics(model: Any, genes: int) -> list[dict[str, Any]]:
     """Return the topics of a model of cells, the largest first."""
-    links, shares = model.topic_classes, model.mean_shares
-    rows = [
+    links, shares, support = model.shown_links, model.mean_shares, model.topic_support
+    best: Any = model.topic_classes.argmax(axis=1) if model.classes else None
+    rows: list[dict[str, Any]] = [
         {
             "topic": k,
             "share": float(share),
-            "class": model.classes[int(links[k].argmax())] if model.classes else None,
-            "link": float(links[k].max()) if model.classes else None,
+            "class": model.classes[int(best[k])] if model.classes else None,
+            "link": float(links[k, best[k]]) if model.classes else None,
+            "labels": None if support is None or not model.classes else int(support[k]),
             "genes": model.marker_genes("topics", str(k), genes),
         }
         for k, share in enumerate(shares)

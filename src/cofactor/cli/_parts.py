@@ -88,13 +88,15 @@ def read_parts(
     read = parts_on(cluster, names).map(read_part, asked)
     outlines = read.each(outline)
     asked = _with_columns(asked, outlines)
-    counts = read.total(count_labels, frozenset(), LabelCounts.plus)
-    if not counts.documents:
-        raise InputError(f"The files of {at(path)} have no rows; add documents to them.")
-    settled = tables.settle_labels(asked, counts, task)
-    dropped = frozenset(settled.asked.unlabelled) - frozenset(asked.unlabelled)
-    if dropped:  # a document may have other labels, too
-        counts = read.total(count_labels, dropped, LabelCounts.plus)
+
+    def count(dropped: frozenset[str]) -> LabelCounts:
+        found: LabelCounts = read.total(count_labels, dropped, LabelCounts.plus)
+        if not found.documents:
+            raise InputError(f"The files of {at(path)} have no rows; add documents to them.")
+        return found
+
+    settled = tables.settle_labels(asked, count, task)
+    counts, dropped = settled.counts, frozenset([*settled.unlabelled, *settled.rare])
     made = TargetTask(settled.form, settled.asked.labels, counts, dropped)
     facts = {
         **_facts(path, outlines),

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from cofactor.io.tables.labels import (
     label_columns,
     label_numbers,
     read_switch,
+    settle_counts,
     text_column,
     without_labels,
 )
@@ -144,25 +146,18 @@ def read_table(
         further=further_columns(asked),
     )
     documents, hidden = _split_labels(both, len(asked.labels))
-    columns = len(asked.labels or truth)
-    counts = _count(documents if asked.labels else hidden, columns, asked)
-    notes = list(unused_relabels(asked, counts))
-    marked: dict[str, int] = {}
-    for part, n in ((documents, len(asked.labels)), (hidden, len(truth))):
-        if n and (found := _unlabelled(_count(part, n, asked), task)):
-            _drop(part, frozenset(found))
-            marked |= found
-    if marked:
-        notes += map(message_of, unlabelled_notes(marked))
-        asked = replace(asked, unlabelled=(*asked.unlabelled, *marked))
-        counts = _count(documents if asked.labels else hidden, columns, asked)
-    lacking = may_lack and not truth and counts.form == "none"
-    form = settle_form(counts, "none" if lacking else task)
-    if rare := counts.rarer_than(asked.min_labels, form) if asked.labels else []:
-        notes.append(left_out(rare, asked.min_labels))
-        _drop(documents, frozenset(rare))
-        asked = replace(asked, unlabelled=(*asked.unlabelled, *rare))
-        counts = _count(documents, len(asked.labels), asked)
+    count = partial(_count, documents, asked, len(asked.labels))
+    count_tested = partial(_count, hidden, asked, len(truth))
+    settled = settle_labels(
+        asked,
+        count if asked.labels else count_tested,
+        task,
+        tested=count_tested if asked.labels and truth else None,
+        may_lack=may_lack and not truth,
+    )
+    asked, form = settled.asked, settled.form
+    _drop(documents, {*settled.unlabelled, *settled.rare})
+    _drop(hidden, {*settled.unlabelled})
     facts = {
         **source.facts(),
         **asked.facts(),
@@ -175,16 +170,9 @@ def read_table(
         targets_of(form, source, one, columns) if columns else None
         for one, columns in ((documents, asked.labels), (hidden, truth))
     )
-    reading = Reading(documents, y, facts, tested, counts, notes=notes)
+    reading = Reading(documents, y, facts, tested, settled.counts, notes=settled.notes)
     name_documents(reading, source, asked)
     return reading
-
-
-def _unlabelled(counts: LabelCounts, task: str) -> dict[str, int]:
-    """Return the labels that mean unlabelled in this column, such as -1, and how many there are."""
-    if counts.form == "none" or task in ("topics", "none"):
-        return {}
-    return dict(counts.unlabelled(settle_form(counts, task)))
 
 
 def find_columns(source: Source, asked: TableOptions, may_lack: bool = False) -> TableOptions:
@@ -203,15 +191,17 @@ def further_columns(asked: TableOptions) -> dict[str, str]:
     return found | ({asked.id: "id"} if asked.id else {})
 
 
-def _count(documents: Documents, columns: int, asked: TableOptions) -> LabelCounts:
+def _count(
+    documents: Documents, asked: TableOptions, columns: int, dropped: frozenset[str]
+) -> LabelCounts:
     counts = LabelCounts.begin(columns, several=bool(asked.label_separator))
     for cells in documents.label_cells or []:
-        counts.add(cells)
+        counts.add(without_labels(cells, dropped) if dropped else cells)
     return counts
 
 
-def _drop(documents: Documents, labels: frozenset[str]) -> None:
-    if documents.label_cells is not None:
+def _drop(documents: Documents, labels: Collection[str]) -> None:
+    if labels and documents.label_cells is not None:
         documents.label_cells = [without_labels(one, labels) for one in documents.label_cells]
 
 
@@ -316,32 +306,42 @@ def settle_form(counts: LabelCounts, asked: str) -> str:
 
 @dataclass(frozen=True)
 class SettledLabels:
-    """What was decided about labels that were counted before they are read."""
+    """What was decided about the labels of a table."""
 
-    asked: TableOptions  # with the labels that mean "unlabelled" in this table
+    asked: TableOptions  # with the labels that do not count in this table
     counts: LabelCounts  # without them
     form: str
+    unlabelled: list[str]  # labels that mean "unlabelled"
+    rare: list[str]  # classes with fewer labels than --min-labels
     notes: list[str]
 
 
-def settle_labels(asked: TableOptions, counts: LabelCounts, task: str) -> SettledLabels:
-    """Decide from the counts of a table's labels which of them count, and their form."""
-    form, notes = settle_form(counts, task), list(unused_relabels(asked, counts))
-    if marked := counts.unlabelled(form) if form != "none" else {}:
-        notes += map(message_of, unlabelled_notes(marked))
-        asked, counts = _without(asked, counts, marked)
-        form = settle_form(counts, task)
-    if rare := counts.rarer_than(asked.min_labels, form) if asked.labels else []:
-        notes.append(left_out(rare, asked.min_labels))
-        asked, counts = _without(asked, counts, rare)
-    return SettledLabels(asked, counts, form, notes)
+def settle_labels(
+    asked: TableOptions,
+    count: Callable[[frozenset[str]], LabelCounts],
+    task: str,
+    *,
+    tested: Callable[[frozenset[str]], LabelCounts] | None = None,
+    may_lack: bool = False,
+) -> SettledLabels:
+    """Decide which labels of a table count, and their form.
 
+    ``count`` and ``tested`` count the labels, and those to test with, as for `settle_counts`.
+    With ``may_lack``, the table may have no labels.
+    """
 
-def _without(
-    asked: TableOptions, counts: LabelCounts, labels: Iterable[str]
-) -> tuple[TableOptions, LabelCounts]:
-    """Return options and counts with which some labels mean unlabelled."""
-    return replace(asked, unlabelled=(*asked.unlabelled, *labels)), counts.without(labels)
+    def form_if_any(counts: LabelCounts) -> str:
+        return "none" if counts.form == "none" else settle_form(counts, task)
+
+    form_of = form_if_any if may_lack else partial(settle_form, asked=task)
+    found = settle_counts(count, form_of, asked.min_labels if asked.labels else 0)
+    further = settle_counts(tested, form_if_any).unlabelled if tested else {}
+    unlabelled = found.unlabelled | further
+    notes = [*unused_relabels(asked, found.before)]
+    notes += map(message_of, unlabelled_notes(unlabelled))
+    notes += [left_out(found.rare, asked.min_labels)] if found.rare else []
+    asked = replace(asked, unlabelled=(*asked.unlabelled, *unlabelled, *found.rare))
+    return SettledLabels(asked, found.counts, found.form, [*unlabelled], found.rare, notes)
 
 
 def settle_task(model: Any, task: str, *, asked: bool = False) -> None:

@@ -150,8 +150,16 @@ def app(
             server.serve(session, listening, host, lambda address: _ready(address, door, as_json))
     log = session.log.path
     where = f"The decisions are in {log}, the model is in" if log.exists() else "The model is in"
-    then = platform.HERE.command(["cofactor", "topics", str(folder)])
-    note(f"Stopped. {where} {folder}. Next: {then}")
+    note(f"Stopped. {where} {folder}. Next: {_next_command(session, table)}")
+
+
+def _next_command(session: Any, table: Path) -> str:
+    """Return the command that sorts all texts of the table; without classes, one about topics."""
+    folder = str(session.folder)
+    if not session.now.model.target_names_:
+        return platform.HERE.command(["cofactor", "topics", folder])
+    out = f"{table.name.split('.')[0]}-predicted.csv"
+    return platform.HERE.command(["cofactor", "predict", folder, str(table), "-o", out])
 
 
 def _default_folder(table: Path) -> Path:

@@ -154,7 +154,7 @@ class _TwoPassTable:
             cells = ((row, cell) for cell, row in self.dates.items())
             dates = read_dates(self.path, self.asked.date, cells, self.asked.date_format)
             self.asked = replace(self.asked, date_format=dates.format)
-        settled = tables.settle_labels(self.asked, self.counts, task)
+        settled = tables.settle_labels(self.asked, self.counts.without, task)
         self.asked, self.counts = settled.asked, settled.counts
         return settled.form, settled.notes
 

@@ -29,10 +29,10 @@ from cofactor.io.atomic import replacing
 from cofactor.io.tables import Documents, Source
 from cofactor.io.tables.label_advice import LISTED_MERGES
 from cofactor.io.tables.labels import as_noted
-from cofactor.io.tables.survey import as_facts, survey
+from cofactor.io.tables.survey import FoundRows, as_facts, survey
 from cofactor.io.tables.writers import make_writer
 from cofactor.text.vectorizer.analyzer import MAX_WORD_LENGTH
-from cofactor.text.vectorizer.inspection import Inspection, RowCount
+from cofactor.text.vectorizer.inspection import Inspection
 from cofactor.text.vectorizer.passages import RepeatedPassage
 
 MAX_LISTED_CLASSES = 20
@@ -274,7 +274,7 @@ def _on_overlong(found: Inspection) -> list[str]:
     ]
 
 
-def _texts(some: RowCount) -> str:
+def _texts(some: FoundRows) -> str:
     return f"{some.count:,} of the texts ({_rows(some.count, some.rows)})"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,12 @@ from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command
 from cofactor.cli._tables import Reading
 from cofactor.cli._terminal import announce, emit, note, refuse_overwriting
+from cofactor.io.annotations import FORMATS, WRITTEN
 from cofactor.io.atomic import check_place, replacing, replacing_folder, write_data
 from cofactor.io.json_text import to_json
 from cofactor.io.tables.writers import make_writer
 
-LABEL_FILES = {
-    "prodigy": "{}-prodigy.jsonl",
-    "label-studio": "{}-label-studio.json",
-    "huggingface": "{}-huggingface.jsonl",
-    "spacy": "{}-spacy.jsonl",
-}
+LABEL_FILES = {name: f"{{}}-{name}.{FORMATS[name].ending}" for name in WRITTEN}
 """Programs that take the decisions of the app, and the names of their files."""
 DEFAULTS = {
     "csv": "{}-tables",
@@ -252,11 +248,10 @@ def _export_cells(
         note(f"Wrote {', '.join(files)}.")
 
 
-_MARKER_COLUMNS = ["group", "rank", "gene", "log2_ratio", "share", "against", "share_against"]
-
-
 def _cell_tables(model: Any) -> dict[str, list[list[Any]]]:
     """Return the tables of a model of cells; their first rows are names of columns."""
+    from cofactor.sc.markers import Marker
+
     columns = ["topic", "share", "class", "link"]
     topics = [[row[name] for name in columns] for row in _cells.cell_topics(model, 1)]
     markers = [[kind, *vars(m).values()] for kind, found in model.markers.items() for m in found]
@@ -264,6 +259,6 @@ def _cell_tables(model: Any) -> dict[str, list[list[Any]]]:
     names = [f"topic {k}" for k in range(len(model.topics))]
     return {
         "topics.csv": [columns, *topics],
-        "markers.csv": [["kind", *_MARKER_COLUMNS], *markers],
+        "markers.csv": [["kind", *(one.name for one in fields(Marker))], *markers],
         "genes.csv": [["gene", *names], *genes],
     }

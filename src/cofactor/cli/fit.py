@@ -24,6 +24,11 @@ from cofactor.cli._terminal import announce, emit, note, note_each, note_next
 from cofactor.io.models.description import expectation
 from cofactor.io.tables.file_parts import names_parts
 
+UNUSED_ENCODER = (
+    "--encoder is not used, because topics are made of words; name labels (--label) or classes "
+    "(--classes) to predict."
+)
+
 
 @click.command(cls=Command)
 @opt.table_argument
@@ -122,6 +127,8 @@ def fit(
             tables.settle_language(model.vectorizer, reading.documents.texts)
         if not isinstance(reading, tables.BlockReading):
             doubts += tables.label_doubts(reading, settings.task)
+        if encoder is not None and not _predicts(model, reading):
+            doubts.append(UNUSED_ENCODER)
         note_each(doubts)
         messages, interrupted = _fit(model, reading, there)
     if isinstance(reading, PartsReading):
@@ -196,6 +203,11 @@ def _settle_topics(model: Any, documents: int) -> list[str]:
         )
     model.set_params(n_components=documents)
     return [f"There are {documents} documents, so fit seeks {documents} topics; -k asks for fewer."]
+
+
+def _predicts(model: Any, reading: Any) -> bool:
+    """Return whether the model will predict something, from labels, names or seeds."""
+    return "topics" not in (model.task, reading.facts["task"]) or bool(model.classes or model.seeds)
 
 
 def _fit(model: Any, reading: Any, cluster: Any) -> tuple[list[str], bool]:

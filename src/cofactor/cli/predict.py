@@ -320,13 +320,9 @@ def _predict_parts(
                 progress(f"file {place:,} of {len(left):,}")
                 found[name] = predict_part(name, task)
         else:
-            made = there.parts(left).map(predict_part, task).each(_itself)
+            made = there.parts(left).map(predict_part, task).values()
             found |= dict(zip(left, made, strict=True))
     return _together([noted for noted in found.values() if noted], table, output)
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _together(parts: list[dict[str, Any]], table: Path, output: Path) -> dict[str, Any]:

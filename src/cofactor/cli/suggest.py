@@ -69,8 +69,8 @@ def suggest(
     """Show which texts to label next, or which labels look wrong.
 
     The output has the rows of the table, the label column to fill in or to correct, and the columns
-    reason, prediction and confidence. A reason is close call (two classes are almost equally
-    probable), first of its topic (the topic has no label), random check or doubtful label. Labelled
+    reason, prediction and confidence. A reason is close call (a doubtful prediction), typical of
+    many, first of its topic (the topic has no label), random check or doubtful label. Labelled
     texts and near-duplicates are not suggested.
 
     With --doubtful, the prediction is the class that looks right, according to models that have not

@@ -132,10 +132,12 @@ def _show_cell_topics(path: Path, genes: int, as_json: bool) -> None:
     if as_json:
         emit({"model": str(path), "cells": model.facts, "topics": rows, "classes": classes})
         return
-    table = make_table("Topic", "Share", "Class", "Link", "Genes", numbers=("Topic", "Share"))
+    columns = ("Topic", "Share", "Class", "Link", "Labels", "Genes")
+    table = make_table(*columns, numbers=("Topic", "Share", "Link", "Labels"))
     for row in rows:
         link = "" if row["link"] is None else f"{row['link']:.0%}"
-        about = shown(row["class"], 24), link
+        support = "" if row["labels"] is None else str(row["labels"])
+        about = shown(row["class"], 24), link, support
         table.add_row(str(row["topic"]), percent(row["share"]), *about, " ".join(row["genes"]))
     show(table)
     if classes:

@@ -59,6 +59,10 @@ class ClusterParts:
         given = zip(self.parts, *arguments, strict=True)
         return self.watched.collect([self._submit(task, *some) for some in given])
 
+    def values(self) -> list[Any]:
+        """Return the parts themselves."""
+        return self.watched.collect([*self.parts])
+
     def total(self, task: Callable[..., Any], shared: Any, add: Callable[[Any, Any], Any]) -> Any:
         """Return the sum of ``task(part, shared)`` over a binary tree of the parts."""
         level = self.map(self._remembered(task), shared).parts

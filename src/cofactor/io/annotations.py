@@ -95,22 +95,10 @@ def _write_prodigy(rows: list[Annotation], classes: list[str], several: bool) ->
 
 
 def _is_label_studio(record: Record) -> bool:
-    return "annotations" in record or "completions" in record or "annotation_id" in record
+    return "annotations" in record or "completions" in record
 
 
 def _read_label_studio(record: Record, text_column: str) -> Iterator[Annotation]:
-    if "annotation_id" in record:  # JSON-MIN
-        known = _MIN_FIELDS | {text_column, "text"}
-        found = {
-            name: tuple(chosen)
-            for name in record.keys() - known
-            if (chosen := _choices(record[name]))
-        }
-        if len(found) > 1:
-            raise Unusable(f"has the fields {', '.join(sorted(found))}, of which one is the label")
-        only, who = next(iter(found.values()), ()), str(record.get("annotator", ""))
-        yield Annotation(_text(record, text_column), only, who, _id(record))
-        return
     text = _text(record["data"], text_column)
     for one in record["annotations"] if "annotations" in record else record["completions"]:
         skipped = bool(one.get("was_cancelled"))
@@ -119,18 +107,56 @@ def _read_label_studio(record: Record, text_column: str) -> Iterator[Annotation]
 
 
 _MIN_FIELDS = {
-    *("id", "annotation_id", "annotator", "created_at", "updated_at", "lead_time"),
+    *("id", "annotation_id", "annotator", "created_at", "updated_at", "lead_time", "agreement"),
     *("draft_created_at", "comment_count", "cancelled_annotations", "total_annotations"),
 }
 
 
-def _choices(value: Any) -> list[str]:
-    """Return the choices in a field of JSON-MIN; other columns of the task are none."""
-    if isinstance(value, dict):
-        return list(map(_name, value.get("choices", ())))
-    if isinstance(value, list) and any(isinstance(one, dict) and "start" in one for one in value):
-        raise Unusable("has spans")
-    return [value] if isinstance(value, str) else []
+def _is_json_min(record: Record) -> bool:
+    return "annotation_id" in record
+
+
+def _min_label_field(records: Iterable[Record], text_column: str) -> str | None:
+    """Return the field with the choices in a file of JSON-MIN; None if there is none.
+
+    Several choices are an object, a single one is a bare string, as columns of the task may be. So
+    a field counts that is an object with choices in any record. Without one, a string counts if it
+    stands behind the task's id, where Label Studio writes results. Of several fields, the one
+    called label (or labels) counts.
+    """
+    objects, strings = set(), set()
+    for record in records:
+        fields = [name for name in record if name not in _MIN_FIELDS | {text_column, "text"}]
+        objects |= {name for name in fields if _is_choices(record[name])}
+        behind = {*list(record)[list(record).index("id") + 1 :]} if "id" in record else {*fields}
+        strings |= {name for name in fields if isinstance(record[name], str) and name in behind}
+    found = objects or strings
+    named = found & {"label", "labels"} or found
+    if len(named) > 1:
+        listed = ", ".join(sorted(named))
+        raise Unusable(
+            f"has the fields {listed}, of which one is the label; call that one label, or export "
+            "the tasks as JSON"
+        )
+    return next(iter(named), None)
+
+
+def _is_choices(value: Any) -> bool:
+    return isinstance(value, dict) and "choices" in value
+
+
+def _as_task(record: Record, field: str | None) -> Record:
+    """Return a record of JSON-MIN in the form of a task."""
+    for value in record.values():
+        if isinstance(value, list) and any(
+            isinstance(one, dict) and "start" in one for one in value
+        ):
+            raise Unusable("has spans")
+    chosen = record.get(field) if field is not None else None
+    choices = chosen if _is_choices(chosen) else {"choices": [] if chosen is None else [chosen]}
+    result = {"type": "choices", "value": choices}
+    done = {"result": [result], "completed_by": record.get("annotator")}
+    return {"data": record, "annotations": [done]}
 
 
 def _results(results: Any) -> tuple[str, ...]:
@@ -147,6 +173,10 @@ def _person(completed_by: Any) -> str:
     return "" if completed_by is None else str(completed_by)
 
 
+def _completed_by(who: str) -> Any:
+    return int(who) if who.isascii() and who.isdigit() else {"email": who}
+
+
 def _write_label_studio(rows: list[Annotation], classes: list[str], several: bool) -> Record:
     annotations = [
         {
@@ -161,6 +191,7 @@ def _write_label_studio(rows: list[Annotation], classes: list[str], several: boo
             if row.labels
             else [],
             "was_cancelled": row.labels is None,
+            **({"completed_by": _completed_by(row.who)} if row.who else {}),
         }
         for row in rows
     ]
@@ -267,6 +298,11 @@ class Format(NamedTuple):
     keeps_skipped: bool = False
     adds_up: bool = False  # each record is about one label; those of a text belong together
 
+    @property
+    def ending(self) -> str:
+        """The ending of files in this format."""
+        return "jsonl" if self.in_lines else "json"
+
 
 FORMATS = {
     "label-studio": Format(
@@ -306,8 +342,16 @@ def read_annotations(
     [Annotation(text='A goal!', labels=('sport',), who='', id=None)]
     """
     found: list[Annotation] = []
-    for place, record in _records(path, content):
+    records = [*_records(path, content)]
+    field: str | None = None
+    try:
+        minimal = (record for _, record in records if _is_json_min(record))
+        field = _min_label_field(minimal, text_column)
+    except Unusable as error:
+        raise InputError(f"{at(path)} {error}.") from error
+    for place, record in records:
         try:
+            record = _as_task(record, field) if _is_json_min(record) else record
             form = _format_of(record)
             for one in form.read(record, text_column):
                 _add(found, one, form.adds_up)

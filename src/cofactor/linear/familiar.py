@@ -200,7 +200,8 @@ def _nearness(cosines: FloatArray) -> FloatArray:
     return np.asarray(total / np.maximum(np.count_nonzero(counted, axis=1), 1))
 
 
-def unit_rows(rows: FloatArray) -> FloatArray:
+def unit_rows(rows: Any) -> FloatArray:
     """Scale rows to length one; zero stays zero."""
+    rows = np.asarray(rows)
     norms = np.sqrt((rows**2).sum(axis=1, keepdims=True))
     return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0))

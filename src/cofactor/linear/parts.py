@@ -539,7 +539,8 @@ class ViewParts:
     def usual_weights(self) -> tuple[FloatArray, float]:
         """Return the usual weight of each part, and how strongly it holds."""
         spread = 0.0 if self.X.is_sparse else 0.3
-        usual = {BAYES: 0.35, FLAT: 0.35, SOFTMAX: 1.0, SPREAD: spread, MIXTURE: 0.3}
+        regression = 0.3 if self.vectors else 1.0  # a few labels say little about vectors
+        usual = {BAYES: 0.35, FLAT: 0.35, SOFTMAX: regression, SPREAD: spread, MIXTURE: 0.3}
         return np.array([usual[name] for name in self.names]), 10.0 if self.X.is_sparse else 1.0
 
     def weights_without_held_out(self, models: dict[str, LinearModel]) -> FloatArray:

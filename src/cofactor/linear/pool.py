@@ -8,6 +8,11 @@ the features, so the pool has one linear model of the features, and one of the s
 
 Where no label can be held out, views teach each other: parts that learn from unlabelled samples
 are fitted once more, to what all views guess together.
+
+Labels are often drawn evenly from classes that are not. Naive Bayes learns the shares of the
+classes from unlabelled samples; a few labels in vectors do not show them. So the base of the side's
+model is corrected, as far as guesses are right for held-out labels: vectors alone then expect about
+the shares that all views guess together.
 """
 
 from __future__ import annotations
@@ -258,9 +263,7 @@ def fit_pool(
         familiar = familiar_samples(samples, labels) if keep_samples else None
         held_out = expected = unlike = None
         if (weighed := fit.weighed) is not None:
-            held_out = judged(
-                weighed.scores, labels.shares[weighed.out], labels.weights[weighed.out]
-            )
+            held_out = _judged(weighed, labels)
             expected = _expected(held_out)
             if familiar is not None:
                 unlike = unlike_held_out(familiar, samples, labels, weighed.out, weighed.scores)
@@ -310,8 +313,10 @@ def held_out_scores(
         )
         views, _ = _views(samples, labels, distinct, side, axes, exposed)
         found = np.full(labels.shares.shape, np.nan)
-        if (weighed := _weigh(views, every=every)) is not None:
-            found[weighed.out] = weighed.scores
+        # Only the correction of vectors needs the final models.
+        held = _weigh(views, every) if side is None else _fit_parts(views, every).weighed
+        if held is not None:
+            found[held.out] = held.scores
     return distinct.of_each(found, len(shares))
 
 
@@ -349,13 +354,20 @@ def _views(
         shown[AXES] = found.of(X), found
     view = None
     if side is not None:
-        # The distinct samples come in an order of their own, so the sums are the same for permuted
-        # rows.
-        vectors = np.asarray(side[distinct.rows], dtype=np.float64)
-        view = SideView.fitted(vectors, distinct.weights)
-        shown[SIDE] = Matrix(view.of(vectors), X.threads), None
+        shown[SIDE], view = _side_view(side, distinct, X.threads)
     shares = VIEW_SHARES if len(shown) > 1 else dict.fromkeys(shown, 1.0)
     return [_view_parts(*shown[name], labels, name, shares[name]) for name in shown], view
+
+
+def _side_view(
+    side: FloatArray, distinct: Distinct, threads: Threads
+) -> tuple[tuple[Matrix, None], SideView]:
+    """Return what vectors show of the distinct samples, and how they are seen."""
+    # The distinct samples come in an order of their own, so the sums are the same for permuted
+    # rows.
+    vectors = np.asarray(side[distinct.rows], dtype=np.float64)
+    view = SideView.fitted(vectors, distinct.weights)
+    return (Matrix(view.of(vectors), threads), None), view
 
 
 def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: float) -> ViewParts:
@@ -383,11 +395,11 @@ class _PartsFit(NamedTuple):
     weighed: _Weighed | None
 
 
-def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
-    """Fit the parts of all views and weigh them."""
+def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
+    """Fit the parts of all views and weigh them; ``every`` holds out all labels."""
     labels = views[0].labels
     fitted = [parts.fit(labels, EM_ROUNDS) for parts in views]
-    if (weighed := _weigh(views)) is None:
+    if (weighed := _weigh(views, every)) is None:
         betas, penalties = _unweighed(views, fitted), [USUAL_PENALTY] * len(views)
     else:
         betas, penalties = weighed.betas, weighed.penalties
@@ -398,12 +410,37 @@ def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
         guessed = _guessed(views, models)
         taught = [parts.fit(labels, EM_ROUNDS, guessed) for parts in views]
         models = _weighted(views, [a | b for a, b in zip(fitted, taught, strict=True)], betas)
+    if weighed is not None and views[-1].vectors:
+        models, weighed = _with_shares(views, models, weighed)
     named = {
         f"{parts.name}{name}": float(weight)
         for parts, beta in zip(views, betas, strict=True)
         for name, weight in zip(parts.names, beta, strict=True)
     }
     return _PartsFit(models, named, penalties[0], weighed)
+
+
+def _with_shares(
+    views: Sequence[ViewParts], models: list[LinearModel], weighed: _Weighed
+) -> tuple[list[LinearModel], _Weighed]:
+    """Correct the base of the side's model, the last one, and the held-out scores.
+
+    Probabilities by vectors are multiplied by the shares of the classes that all views guess, and
+    divided by those that vectors guess alone; the power is the held-out accuracy above chance.
+    """
+    labels = views[0].labels
+    each = [model.scores(parts.X) for parts, model in zip(views, models, strict=True)]
+    together, alone = (labels.counts @ softmax(z, axis=1) + 1.0 for z in (sum(each), each[-1]))
+    _, right, weight = _judged(weighed, labels)
+    chance = 1.0 / len(alone)
+    above = max(0.0, float(np.average(right, weights=weight)) - chance)
+    correction = above / max(1.0 - chance, chance) * np.log(together / alone)
+    side = LinearModel(models[-1].weights, models[-1].base + correction)
+    return [*models[:-1], side], weighed._replace(scores=weighed.scores + correction)
+
+
+def _judged(weighed: _Weighed, labels: Labels) -> FloatArray:
+    return judged(weighed.scores, labels.shares[weighed.out], labels.weights[weighed.out])
 
 
 def _weighted(

@@ -120,9 +120,11 @@ class SideView:
 
     def of(self, vectors: Any) -> FloatArray:
         """Return the view of vectors."""
-        rows = np.asarray(vectors, dtype=np.float64)
-        filled = rows.any(axis=1, keepdims=True)
-        return np.where(filled, (rows - self.mean) / self.scale, 0.0)
+        rows = np.asarray(vectors)
+        shown = rows - self.mean
+        shown /= self.scale  # in place: vectors of many texts fill the memory
+        shown[~rows.any(axis=1)] = 0.0
+        return shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -262,13 +262,14 @@ def _told_classes(material: Material, judge: Any, d: int) -> np.ndarray:
     return whole
 
 
-def doubtful(material: Material) -> list[dict[str, Any]]:
-    """Return the documents whose labels look wrong, most doubtful first."""
+def doubtful(material: Material, tested: Evaluation | None) -> list[dict[str, Any]]:
+    """Return the documents whose labels look wrong, most doubtful first.
+
+    The labels that an evaluation held out are judged by it, which needs no further fit.
+    """
     if material.kind != "classes" or material.X is None:
         return []
-    exposed = material.model.estimator_.is_exposed
-    given = material.X, material.labels, material.model.n_jobs, material.side
-    log_p = judge_labels(*given, exposed=exposed)
+    log_p = _judged(material, tested)
     if log_p is None:
         return []
     found = rank_doubts(log_p, material.labels, material.classes)[:MAX_DOUBTFUL]
@@ -283,6 +284,18 @@ def doubtful(material: Material) -> list[dict[str, Any]]:
         }
         for row in found
     ]
+
+
+def _judged(material: Material, tested: Evaluation | None) -> np.ndarray | None:
+    """Return log-probabilities of the classes by models that have not seen the labels."""
+    if tested is None or not tested.seen or tested.probabilities is None:
+        exposed = material.model.estimator_.is_exposed
+        given = material.X, material.labels, material.model.n_jobs, material.side
+        return judge_labels(*given, exposed=exposed)
+    log_p = np.full((len(material.labels), len(material.classes)), np.nan)
+    with np.errstate(divide="ignore"):
+        log_p[tested.tested] = np.log(tested.probabilities)
+    return log_p
 
 
 def _described(

@@ -127,7 +127,7 @@ def prepare_page(
         evaluation=evaluation_tables(found, material.classes, material.chart_classes),
         uncertain=document_tables.uncertain(material),
         mistaken=document_tables.mistaken(material, found),
-        doubtful=document_tables.doubtful(material),
+        doubtful=document_tables.doubtful(material, found),
         far_off=document_tables.far_off(material, found),
         curves=curves(model.estimator_),
         changes=changes(material, found, order),

@@ -41,6 +41,7 @@ from cofactor.sc.model import (
     joined,
     warn_of_empty,
 )
+from cofactor.text.describe.summaries import topic_counts
 
 MIN_DEFAULT_TOPICS = 10
 OTHER_NAMES = {"n_components": "n_topics", "mask_var": "genes", "n_top_genes": "genes"}
@@ -146,6 +147,7 @@ def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, C
         "cells": cells.shape[0],
         "labelled": len(known),
         "empty": int(answers.empty.sum()),
+        "topics": _topic_facts(answers, y, classes),
         "fingerprint": cell_digest(cells.obs.index, totals),
     }
     warn_of_empty(facts["empty"])
@@ -251,6 +253,18 @@ def _describe(
     labelled = hasattr(estimator, "classes_")
     kinds = estimator.topic_scores().argmax(axis=1).tolist() if labelled else None
     return totals, joined(parts), topic_markers(estimator.components_, use, kinds, genes)
+
+
+def _topic_facts(
+    answers: CellPredictions, y: np.ndarray | None, classes: list[str]
+) -> dict[str, Any]:
+    """Return mean shares of topics, and the labels behind them, as lists."""
+    labels = np.full(len(answers.shares), None) if y is None else y
+    cells = labels[:, None] == np.array(classes, dtype=object)
+    found = topic_counts(answers.shares, cells.any(axis=1), cells)
+    mean = answers.shares[~answers.empty].mean(axis=0) if not answers.empty.all() else 0.0
+    shares = np.broadcast_to(mean, answers.shares.shape[1])
+    return {"shares": shares.tolist()} | {name: own.tolist() for name, own in found.items()}
 
 
 def _type_markers(

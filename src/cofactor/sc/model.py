@@ -21,6 +21,7 @@ from cofactor.io.models import load_model, read_facts, save
 from cofactor.linear.familiar import left_out
 from cofactor.sc.cells import CellMatrix, check_counts, check_names
 from cofactor.sc.markers import Marker
+from cofactor.text.describe.summaries import shrink_links
 
 KINDS = ("classes", "nearest", "topics")
 """Kinds of markers."""
@@ -129,8 +130,24 @@ class CellModel:
     @property
     def mean_shares(self) -> FloatArray:
         """Mean share of each topic in the cells of the fit."""
-        S = np.asarray(self.estimator.representation_, dtype=np.float64)
+        if noted := self.facts.get("topics"):
+            return np.array(noted["shares"])
+        S = np.asarray(self.estimator.representation_, dtype=np.float64)  # of earlier versions
         return np.asarray(topic_shares(S, self.estimator.components_).mean(axis=0))
+
+    @property
+    def topic_support(self) -> IntArray | None:
+        """Number of labelled cells that are mostly of each topic; earlier versions counted none."""
+        noted = self.facts.get("topics")
+        return None if noted is None else np.array(noted["topic_support"])
+
+    @property
+    def shown_links(self) -> FloatArray:
+        """`topic_classes`, shrunk to the shares of all labels where few labels support a topic."""
+        if self.topic_support is None or not self.classes:
+            return self.topic_classes
+        labels = np.array(self.facts["topics"]["topic_labels"])
+        return shrink_links(self.topic_classes, self.topic_support, labels)
 
     def marker_genes(self, kind: str, group: str, n: int = 10) -> list[str]:
         """Return the names of the first markers of a class or of a topic.
@@ -313,12 +330,14 @@ def load(path: str | os.PathLike[str]) -> CellModel:
     """
     facts = dict(read_facts(path)["notes"].get("cells") or {})
     named = load_model(path)
-    genes = getattr(named, "feature_names_in_", None)
+    genes: Any = getattr(named, "feature_names_in_", None)
     if genes is not None:
         del named.feature_names_in_  # the estimator is fitted on arrays
     try:
         noted = facts.pop("markers")
         markers = {kind: list(_read(noted.get(kind, {}))) for kind in KINDS}
+        model = CellModel(named, genes, markers, facts)
+        _check_topics(model)
     except (KeyError, TypeError, ValueError, AttributeError):
         genes = None
     if genes is None:
@@ -326,7 +345,17 @@ def load(path: str | os.PathLike[str]) -> CellModel:
             f"{os.fspath(path)!r} holds no model of cells; fit one with cofactor.sc.fit, or with "
             "cofactor fit data.h5ad."
         )
-    return CellModel(named, genes, markers, facts)
+    return model
+
+
+def _check_topics(model: CellModel) -> None:
+    """Reject notes about topics that do not fit the topics and classes of a model."""
+    if (noted := model.facts.get("topics")) is not None:
+        r, k = len(model.estimator.components_), len(model.classes)
+        shapes = {"shares": (r,), "topic_support": (r,), "topic_labels": (r, k)}
+        for name, shape in shapes.items():
+            if np.asarray(noted[name], dtype=np.float64).shape != shape:
+                raise ValueError(name)
 
 
 def _noted(markers: list[Marker]) -> dict[str, Any]:

@@ -94,8 +94,8 @@ def ssnmf(
       cells. From 0.95 on, the cell may be of a type that has no labels.
     - ``uns["ssnmf"]``: ``markers`` of classes (among all classes, and against the "nearest" one)
       and of topics, with the share of cells that have them; ``topic_classes`` (the
-      probability of each class for a cell of one topic alone), ``expected_score`` on new cells
-      from held-out labels, ``params``, ``history`` and ``versions``.
+      probability of each class for a cell of one topic alone) and ``topic_shares`` (their means);
+      ``expected_score`` on new cells from held-out labels, ``params``, ``history``, ``versions``.
 
     Examples
     --------
@@ -255,7 +255,8 @@ def facts_of(model: CellModel) -> dict[str, Any]:
     """Return facts about a fit and its findings, in types that AnnData files can hold."""
     estimator, expected = model.estimator, getattr(model.estimator, "expected_score_", None)
     facts: dict[str, Any] = {
-        "params": {name: _storable(value) for name, value in model.facts.items()},
+        "params": {n: _storable(value) for n, value in model.facts.items() if n != "topics"},
+        "topic_shares": model.mean_shares,
         "markers": {kind: _table(found) for kind, found in model.markers.items()},
         "history": {name: np.array(values) for name, values in estimator.history_.items()},
         "stop_reason": estimator.stop_reason_,

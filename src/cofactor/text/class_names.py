@@ -28,13 +28,14 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor._warnings import warn
 from cofactor.engine.threads import Threads
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
+from cofactor.linear.familiar import unit_rows
 from cofactor.linear.parts import naive_bayes
 from cofactor.linear.views import Matrix
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.reading import labelled_mask
 from cofactor.text.describe.predictions import infer_task
 from cofactor.text.describe.table import Table
-from cofactor.text.encoders import encode_texts, unit_rows
+from cofactor.text.encoders import encode_texts
 from cofactor.text.seeds import places_of
 
 NAMES_WORTH = 20

@@ -1,10 +1,11 @@
 """Vectors of texts on disk, for encoders that are slow.
 
 A cache has a folder for each encoder, which its vectors of `PROBES` identify. A folder holds
-segments: files with the digests of up to `TEXTS_TOGETHER` texts and their vectors. A segment is
-written whole or not at all, never changed, and named by the digest of its contents, so a process
-may be killed at any time, and several may share a cache. The oldest segments are removed when a
-cache exceeds its size. Nothing in it is trusted: whatever differs from what was written is refused.
+segments: files with the digests of some texts and their vectors. A segment is written whole or not
+at all, never changed, and named by the digest of its contents, so a process may be killed at any
+time, and several may share a cache. The oldest segments are removed when a cache exceeds its size,
+perhaps while another process reads them. Nothing in it is trusted: whatever differs from what was
+written is refused.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import io
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,8 @@ from cofactor.text.encoders import PROBES, encode_texts, encoder_name, find_enco
 MAX_CACHE_BYTES = 2**30
 """Maximum size of a cache by default: 1 GB, or 2.5 million vectors of 100 dimensions."""
 MAX_SEGMENT_BYTES = 2**26
+HEADER_BYTES = 2**12
+"""More than the headers of a segment take."""
 OPEN_SEGMENTS = 4
 """Number of segments whose vectors stay in memory."""
 DIGEST_BYTES = 32
@@ -143,7 +147,8 @@ class _Store:
         for left in self.folder.glob(".*.npz.*"):  # of killed processes
             remove_stale(self.folder / left.name[1:37])
         for name in self._names():
-            self._note(name, self._read_segment(name)[0])
+            with suppress(FileNotFoundError):
+                self._note(name, self._read_segment(name)[0])
 
     def read(self, keys: list[bytes]) -> dict[bytes, FloatArray]:
         """Return the vectors that are there."""
@@ -160,14 +165,25 @@ class _Store:
     def write(self, keys: list[bytes], vectors: FloatArray, max_bytes: int) -> None:
         """Keep the vectors of texts, and remove the oldest segments beyond the size."""
         digests = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), DIGEST_BYTES)
-        data = npy.pack({"digests": digests, "vectors": vectors})
-        name = f"{sha256(data)[:32]}.npz"
-        write_whole(self.folder / name, data)
-        self._note(name, digests)
-        sizes = {one: (self.folder / one).stat() for one in self._names()}
+        row_bytes = DIGEST_BYTES + vectors.itemsize * self.width
+        step = max(1, (MAX_SEGMENT_BYTES - HEADER_BYTES) // row_bytes)
+        for start in range(0, len(keys), step):
+            some = slice(start, start + step)
+            data = npy.pack({"digests": digests[some], "vectors": vectors[some]})
+            name = f"{sha256(data)[:32]}.npz"
+            write_whole(self.folder / name, data)
+            self._note(name, digests[some])
+            self._remove_oldest(max_bytes, name)
+
+    def _remove_oldest(self, max_bytes: int, last: str) -> None:
+        """Remove the oldest segments beyond the size, but not the last one."""
+        sizes = {}
+        for one in self._names():
+            with suppress(FileNotFoundError):
+                sizes[one] = (self.folder / one).stat()
         total = sum(stat.st_size for stat in sizes.values())
         for one in sorted(sizes, key=lambda one: sizes[one].st_mtime_ns):
-            if total <= max_bytes or one == name:
+            if total <= max_bytes or one == last:
                 break
             total -= sizes[one].st_size
             (self.folder / one).unlink(missing_ok=True)
@@ -181,9 +197,14 @@ class _Store:
 
     def _read_segment(self, name: str) -> tuple[np.ndarray, FloatArray]:
         """Return the digests and the vectors of a segment, checked."""
-        path = self.folder / name
-        if not os.path.lexists(path):
-            raise FileNotFoundError(name)
+        try:
+            return self._check_segment(self.folder / name, name)
+        except EncoderCacheError:
+            if not os.path.lexists(self.folder / name):  # another process removed it
+                raise FileNotFoundError(name) from None
+            raise
+
+    def _check_segment(self, path: Path, name: str) -> tuple[np.ndarray, FloatArray]:
         where, remedy = f"The encoder cache {str(path)!r} cannot be used: ", "; delete its folder"
         with failing_as(EncoderCacheError, where, remedy):
             data = read_file(path, MAX_SEGMENT_BYTES)

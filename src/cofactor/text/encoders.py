@@ -16,6 +16,7 @@ if they are known, and `vectors_fit` compares the neighbours by vectors with tho
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import stat
 from collections.abc import Callable, Iterable
@@ -32,6 +33,7 @@ from cofactor._fields import array, instance
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.errors import InputError, Parameter, ParameterError
+from cofactor.linear.familiar import unit_rows
 
 PROBES = (
     "The invoice shows a wrong amount.",
@@ -51,6 +53,8 @@ MIN_AGREEMENT = 0.24
 """Vectors below this agreement with the words are not used; see `agreement`."""
 MAX_BYTES_BY_ENDING = {".json": 2**27, ".txt": 2**27, ".md": 2**27, ".safetensors": 2**31}
 """Sizes that the files of a static model may have."""
+MAX_TOKENS = 2**24
+"""A token's number must be below this: tokenizers asks for memory up to the largest number."""
 WORDLLAMA = "wordllama"
 INSTALL = "pip install 'cofactor[encoder]'"
 
@@ -143,6 +147,11 @@ def _word_at(text: str, spans: list[tuple[int, int]], start: int, end: int) -> s
 # ---- encoders by name
 
 
+def is_here(name: str) -> bool:
+    """Return whether an encoder of a name is on this machine: a folder, or one that is built in."""
+    return name == WORDLLAMA or Path(name).is_dir()
+
+
 def find_encoder(encoder: Any) -> Any:
     """Return the encoder that a name stands for, and other encoders unchanged."""
     if not isinstance(encoder, str):
@@ -196,7 +205,7 @@ def _model2vec(name: str) -> StaticEncoder:
         raise ParameterError(
             (Parameter("encoder", name), " needs a package that is not installed"), f"run {INSTALL}"
         )
-    if not Path(name).is_dir() and not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+    if not is_here(name) and not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise ParameterError(
             (Parameter("encoder", name), " is neither a folder nor a known name"),
             f"name a folder with a static model of model2vec, or '{WORDLLAMA}'",
@@ -225,6 +234,20 @@ def _check_files(folder: Path) -> None:
             raise ValueError(f"{path.name} is not a plain file")
         if found.st_size > most:
             raise ValueError(f"{path.name} has {found.st_size:,} bytes, more than {most:,}")
+        if path.name == "tokenizer.json" and (number := _largest_token(path)) >= MAX_TOKENS:
+            raise ValueError(f"{path.name} has a token with the number {number:,}")
+
+
+def _largest_token(path: Path) -> int:
+    """Return the largest number of a token in a file; −1 for what is not a tokenizer."""
+    try:
+        found = json.loads(path.read_bytes())
+        vocabulary = found["model"]["vocab"]
+        numbers = vocabulary.values() if isinstance(vocabulary, dict) else [len(vocabulary)]
+        added = [token["id"] for token in found.get("added_tokens") or ()]
+        return int(max([*numbers, *added], default=-1))
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return -1  # the tokenizer itself says what is wrong
 
 
 def _plain(tokenizer: Any) -> Any:
@@ -356,11 +379,6 @@ def read_vectors(raw: Any, n: int, width: int | None = None) -> FloatArray:
             "encoder, or leave that text out."
         )
     return found
-
-
-def unit_rows(rows: Any) -> FloatArray:
-    """Return rows of length one; zero rows stay zero."""
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30))
 
 
 # ---- what a model keeps of its encoder

@@ -1106,9 +1106,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Number of documents.
         strategy : {"mixed", "close", "topics", "random"}, default="mixed"
             "mixed" draws one in five at random. The others are central documents of topics without
-            a label, then close calls, whose two best classes are almost equally probable; classes
-            take turns, and documents with few words come last. Each of the other strategies uses
-            only one of these reasons.
+            a label, then documents typical of many, then close calls: documents with doubtful
+            predictions, drawn with chances that grow with the doubt. Each of the other strategies
+            uses only one of these reasons.
         y : array-like, optional
             Labels of the documents, as in ``fit``; labelled ones are not chosen.
         random_state : int, RandomState or None, default=None
@@ -1130,7 +1130,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ...     print(texts[row.document], "-", row.reason)
         app crash - first of its topic
         invoice in the app - typical of many
-        no refund - close call
+        no refund - typical of many
         """
         check_is_fitted(self, "estimator_")
         return suggest(self, documents, n, y, strategy, random_state)

@@ -147,6 +147,8 @@ def test_parquet_without_rows_and_with_mixed_cells(tmp_path, monkeypatch):
     mixed = written(tmp_path / "b.parquet", "parquet", [["a"], [1]], ["x"], ())
     assert read_back(mixed)[1] == [["a"], ["1"]]
     monkeypatch.setattr(parquet, "WRITTEN_ROWS", 1)
+    late = written(tmp_path / "late.parquet", "parquet", [[None], [1.5], ["a"]], ["x"], ())
+    assert read_back(late)[1] == [[None], ["1.5"], ["a"]]
     with pytest.raises(InputError, match="'x' has cells of several types"):
         written(tmp_path / "c.parquet", "parquet", [[1], ["a"]], ["x"], ())
     assert not (tmp_path / "c.parquet").exists()

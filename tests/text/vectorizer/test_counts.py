@@ -10,7 +10,7 @@ import pytest
 from cofactor.text import WordVectorizer
 from cofactor.text.vectorizer import counts as counting
 from cofactor.text.vectorizer.analyzer import END, WORD_PATTERN, find_words, make_analyzer
-from cofactor.text.vectorizer.counts import Reading, count, tally
+from cofactor.text.vectorizer.counts import WordReading, count, tally
 from cofactor.text.vectorizer.stems import Stems
 
 _SIGNS = (
@@ -54,12 +54,12 @@ ANALYZERS = {
 }
 
 
-def _reading(name: str, stem: int | str | None = None) -> Reading:
+def _reading(name: str, stem: int | str | None = None) -> WordReading:
     given = {"ngram_range": (1, 1), **ANALYZERS[name]}
-    return Reading(make_analyzer(**given), Stems.of(stem, ["german", "english"], ["english"]))
+    return WordReading(make_analyzer(**given), Stems.of(stem, ["german", "english"], ["english"]))
 
 
-def _one_by_one(texts: list[str], reading: Reading) -> list[Counter[str]]:
+def _one_by_one(texts: list[str], reading: WordReading) -> list[Counter[str]]:
     """Read text by text and word by word, and count the forms."""
     found = []
     for text in texts:
@@ -109,7 +109,7 @@ def test_the_short_way_to_words_finds_those_of_the_pattern():
 
 
 def test_no_word_is_the_mark_at_the_end_of_a_piece():
-    words, counts = tally(["END the END", "the end"], Reading.plain())
+    words, counts = tally(["END the END", "the end"], WordReading.plain())
     assert words == ["end", "the"]
     assert counts.toarray().tolist() == [[2, 1], [1, 1]]
     assert END not in words

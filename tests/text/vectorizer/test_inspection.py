@@ -2,15 +2,10 @@
 
 import itertools
 
+from cofactor.io.tables.survey import FoundRows
 from cofactor.text.vectorizer import inspection
 from cofactor.text.vectorizer.cleaning import UNCLOSED
-from cofactor.text.vectorizer.inspection import (
-    EvenSample,
-    Inspection,
-    RowCount,
-    garbled_word,
-    show_change,
-)
+from cofactor.text.vectorizer.inspection import EvenSample, Inspection, garbled_word, show_change
 
 
 def inspect(texts):
@@ -24,14 +19,14 @@ def test_markup_is_counted_and_shown():
     found = inspect(["plain", "<p>", "", "a&nbsp;b <i>c</i>", "<b>d</b>"])
     assert found.markup == {"tags": 5, "entities": 1}
     assert found.texts_with_markup == 3
-    assert found.emptied == RowCount(1, [3])
+    assert found.emptied == FoundRows(1, [3])
     assert found.change == (5, "a&nbsp;b <i>c</i>", "a b c")
 
 
 def test_what_is_left_out_without_being_markup_is_named_by_its_row():
     found = inspect(["a <i", 'moon <a href="/x and the rest', "a" * 101, "好" * 101, "1" * 101])
-    assert found.unclosed == RowCount(1, [3])
-    assert found.overlong == RowCount(1, [4])
+    assert found.unclosed == FoundRows(1, [3])
+    assert found.overlong == FoundRows(1, [4])
     assert found.markup == {UNCLOSED: 1}
 
 

@@ -117,7 +117,8 @@ function row(one) {
     state?.dated ? make("td", { class: "number" }, one.date ?? "") : null,
     make("td", { class: "broad" }, make("button", { type: "button", class: "opener", "data-key": `open ${one.document}`, "aria-expanded": "false", onclick: (event) => whole(element, one.document, event.currentTarget) }, make("span", { class: "clamp" }, own(one.excerpt)))),
     make("td", {}, one.labels === null ? "" : make("span", { class: one.source === "table" ? "chip given" : "chip" }, own(one.labels.length ? one.labels.join(", ") : "none"))),
-    make("td", {}, own(one.prediction.join(", ")), one.prediction.length && one.confidence !== null ? make("span", { class: "muted" }, ` ${percent(one.confidence)}`) : ""),
+    make("td", {}, own(one.prediction.join(", ")), one.prediction.length && one.confidence !== null ? make("span", { class: "muted" }, ` ${percent(one.confidence)}`) : "",
+      one.unlike && one.labels === null ? make("span", { class: "muted", title: "unlike the labelled texts of this class" }, " ▲") : ""),
     make("td", { class: "muted" }, own(one.topic >= 0 ? one.topic_name : "")));
   return element;
 }

@@ -8,7 +8,8 @@ export const name = "label";
 export const title = "Label";
 
 const KEYED = 9; // classes with a key of their own
-const QUEUES = { "": "texts to label", "doubtful label": "doubtful labels", flagged: "flagged texts", "unlike the labelled texts": "texts unlike the labelled ones", "people disagree": "texts that people label differently" };
+const UNLIKE = "unlike the labelled texts";
+const QUEUES = { "": "texts to label", "doubtful label": "doubtful labels", flagged: "flagged texts", [UNLIKE]: "texts unlike the labelled ones", "people disagree": "texts that people label differently" };
 const SEPARATOR = /\s*(?:\/|::|>)\s*/; // between a group and a class in it
 let doc = null; // the text on the screen
 let chosen = new Set(); // its labels so far, if several are allowed
@@ -80,7 +81,7 @@ export const keys = [
 // ---- the text
 
 function showQueues(now) {
-  const sizes = { "people disagree": now.people > 1 ? now.disagreements : null, flagged: now.counts.flagged || null, "unlike the labelled texts": now.unlike || null, "doubtful label": now.several ? null : "", "": "" };
+  const sizes = { "people disagree": now.people > 1 ? now.disagreements : null, flagged: now.counts.flagged || null, [UNLIKE]: now.unlike || null, "doubtful label": now.several ? null : "", "": "" };
   const offered = Object.entries(QUEUES).filter(([one]) => one === queue || sizes[one] !== null);
   fill(parts.queue, offered.map(([value, text]) => make("option", { value, selected: value === queue }, sizes[value] === "" ? text : `${text} (${sizes[value] ?? 0})`)));
 }
@@ -119,6 +120,7 @@ function showDocument(found) {
     make("span", { class: "muted" }, `row ${found.name}`), found.date && make("span", { class: "muted" }, found.date),
     make("span", { class: "muted topic" }, found.topic >= 0 ? own(found.topic_name) : "no known words"),
     found.flagged && make("span", { class: "badge flag" }, "flagged"),
+    found.unlike && !found.source && found.reason !== UNLIKE && make("span", { class: "badge" }, `▲ ${UNLIKE}`),
     found.source && make("span", { class: "badge done" }, found.source === "table" ? "label in the table" : "reviewed"));
   fill(parts.text, found.segments.map(([text, level]) => (level
     ? make("mark", { class: level > 0 ? `for${level}` : `against${-level}` }, text) : text)),

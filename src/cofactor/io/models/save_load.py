@@ -144,8 +144,9 @@ def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None, encoder:
         The fitted vectorizer of a TopicModel, if it is one that a folder cannot hold: of a class
         that you wrote, or with functions as parameters. Other models contain their vectorizer.
     encoder : str, callable or object with a method ``encode``, optional
-        The encoder of a TopicModel, if it was fitted with a function or an object. One with a name
-        is found by its name. Another encoder than that of the fit is refused.
+        The encoder of a TopicModel, if it was fitted with a function, an object or a name of the
+        hub. A folder on this machine is found by its name; nothing is downloaded. Another encoder
+        than that of the fit is refused.
 
     Returns
     -------

@@ -32,7 +32,7 @@ from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.documents import Corpus
 from cofactor.text.editing import Settled
-from cofactor.text.encoders import EncoderRecord, uncached
+from cofactor.text.encoders import EncoderRecord, is_here, uncached
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.vectorizer.languages import CODES
 from cofactor.text.vectorizer.stems import BY_LANGUAGE
@@ -112,12 +112,20 @@ def put_back(model: Any, vectorizer: Any) -> None:
 
 
 def restore_encoder(model: Any, encoder: Any) -> None:
-    """Give a loaded model the encoder that it was fitted with; a named one is found by its name."""
+    """Give a loaded model the encoder that it was fitted with; one on this machine is found.
+
+    A folder may come from anybody, so nothing that it names is downloaded.
+    """
     record = model.fitted.encoder
     if encoder is None and not record.named:
         raise NoModelError(
             f"it was fitted with an encoder of your own, {record.name}; pass that encoder: "
             "cofactor.load_model(path, encoder=...)"
+        )
+    if encoder is None and not is_here(record.name):
+        raise NoModelError(
+            f"its encoder {record.name!r} is not a folder on this machine, and loading downloads "
+            f"nothing; pass it: cofactor.load_model(path, encoder={record.name!r})"
         )
     encoder = record.name if encoder is None else encoder
     try:

@@ -9,7 +9,7 @@ classes" are those of `cofactor.targets.missing` and `cofactor.targets.task`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -287,10 +287,55 @@ class LabelCounts:
         return rare
 
 
+class SettledCounts(NamedTuple):
+    """Which labels of a table count."""
+
+    before: LabelCounts  # all labels
+    counts: LabelCounts  # those that count
+    form: str  # of the targets
+    unlabelled: dict[str, int]  # labels that mean "unlabelled", and how many there are
+    rare: list[str]  # classes that have too few labels
+
+
+def settle_counts(
+    count: Callable[[frozenset[str]], LabelCounts],
+    form_of: Callable[[LabelCounts], str],
+    min_labels: int = 0,
+) -> SettledCounts:
+    """Leave out the labels that mean "unlabelled", then the classes with too few labels.
+
+    Parameters
+    ----------
+    count : callable
+        Counts the labels of a table without those in a set.
+    form_of : callable
+        Returns the form of the targets that labels stand for.
+    min_labels : int
+        Classes with fewer labels than this are left out.
+
+    Examples
+    --------
+    >>> counts = LabelCounts([Counter({"0": 5, "1": 4, "2": 1, "-1": 3})])
+    >>> found = settle_counts(counts.without, lambda counts: counts.form, min_labels=2)
+    >>> found.unlabelled, found.rare, found.counts.labels
+    ({'-1': 3}, ['2'], ['0', '1'])
+    """
+    before = counts = count(frozenset())
+    form = form_of(counts)
+    unlabelled = counts.unlabelled(form) if form != "none" else {}
+    if unlabelled:
+        counts = count(frozenset(unlabelled))
+        form = form_of(counts)
+    rare = counts.rarer_than(min_labels, form)
+    if rare:
+        counts = count(frozenset([*unlabelled, *rare]))
+    return SettledCounts(before, counts, form, unlabelled, rare)
+
+
 _NOT_CLASSES = {"none": "no labels", "numbers": "numbers", "columns": "columns of yes and no"}
 
 
-def without_labels(cells: LabelCells, labels: frozenset[str]) -> LabelCells:
+def without_labels(cells: LabelCells, labels: Collection[str]) -> LabelCells:
     """Return the labels of a document without some of them."""
     return tuple(tuple(one for one in cell if one not in labels) for cell in cells)
 
@@ -325,6 +370,8 @@ def label_form(counts: Sequence[Counter[str]], sets: bool) -> str:
     ('classes', 'numbers')
     >>> label_form([Counter("01"), Counter("1")], False)
     'columns'
+    >>> label_form([Counter(["12,50 €"]), Counter(["55 %"])], False)
+    'numbers'
     """
     labels = [label for column in counts for label in column]
     if not labels:
@@ -332,7 +379,8 @@ def label_form(counts: Sequence[Counter[str]], sets: bool) -> str:
     if sets:
         return "sets"
     values = parse_labels(labels)
-    if are_numbers(values):
+    by_column = (value for column in counts for value in parse_labels(column))  # units may differ
+    if are_numbers(values) or are_numbers(by_column):
         return "numbers"
     if len(counts) == 1:
         return "classes"

@@ -135,19 +135,23 @@ class ParquetWriter(TableWriter):
         self._rows = []
 
     def _array(self, name: str, values: list[Any]) -> Any:
-        """Return a column; cells of several types become texts."""
+        """Return a column; cells of several types become texts.
+
+        Rows that are written settle the types. A column that was empty so far holds texts.
+        """
         import pyarrow as pa
 
         values = [list(value) if isinstance(value, tuple) else value for value in values]
+        known = self._known.get(name)
         try:
-            found = pa.array(values, self._known.get(name))
+            found = pa.array(values, known)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            if self._writer is not None or name in self._known:
+            if known is not None and known not in (pa.string(), pa.large_string()):
                 raise InputError(
                     f"The column {name!r} has cells of several types, which Parquet cannot hold; "
                     "write CSV or JSON lines instead."
                 ) from error
-            return pa.array([None if value is None else str(value) for value in values])
+            return pa.array([None if value is None else str(value) for value in values], known)
         return found.cast(pa.string()) if pa.types.is_null(found.type) else found
 
     def close(self) -> None:

@@ -38,8 +38,6 @@ FORMATS_BY_ENDING = {
 UNSTREAMED_FORMATS = {"parquet": "Parquet file", "excel": "spreadsheet"}
 """Formats that are read from a file on disk, not as a stream."""
 
-"""Paths of files that are already open: standard input and the shell's process substitution."""
-
 _REMEDIES = {
     ".zip": "unpack it first",
     ".ods": "save the sheet as .xlsx or as CSV UTF-8",

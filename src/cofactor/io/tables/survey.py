@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -33,6 +34,7 @@ from cofactor.io.tables.labels import (
     clear_separator,
     each_document,
     likely_separator,
+    settle_counts,
     without_labels,
 )
 from cofactor.io.tables.sources import Source
@@ -134,13 +136,9 @@ def survey(
         _compare(found, seen, number, " ".join(body.split()), cells)
     if not found.rows:
         raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
-    found.counts = _count_labels(label_cells, labels)
-    found.unlabelled = found.counts.unlabelled(found.form)
-    found.counts = _count_labels(label_cells, labels, frozenset(found.unlabelled))
-    found.rare = found.counts.rarer_than(min_labels, found.form)
-    if found.rare:
-        dropped = frozenset([*found.unlabelled, *found.rare])
-        found.counts = _count_labels(label_cells, labels, dropped)
+    count = partial(_count_labels, label_cells, labels)
+    settled = settle_counts(count, lambda counts: counts.form, min_labels)
+    found.counts, found.unlabelled, found.rare = settled.counts, settled.unlabelled, settled.rare
     return found
 
 
@@ -157,7 +155,7 @@ def has_word(text: str) -> bool:
 
 
 def _count_labels(
-    label_cells: Counter[LabelCells], labels: LabelColumns, dropped: frozenset[str] = frozenset()
+    label_cells: Counter[LabelCells], labels: LabelColumns, dropped: frozenset[str]
 ) -> LabelCounts:
     counts = LabelCounts.begin(len(labels.columns), several=bool(labels.separator))
     for cells, times in label_cells.items():
@@ -269,7 +267,7 @@ def _said(found: Survey, some: FoundRows, noun: str, state: str) -> str:
         f"{row} {printable(found.names[row])!r}" if row in found.names else str(row)
         for row in some.rows
     )
-    listed = ", ".join(named) + (", …" if len(some.rows) == FIRST_ROWS else "")
+    listed = ", ".join(named) + (", …" if some.count > len(some.rows) else "")
     rows = "row" if len(some.rows) == 1 else "rows"
     return f"{_count(some.count, noun)} {state} ({rows} {listed})"
 
@@ -303,5 +301,7 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
 
 
 def _range(found: Survey) -> list[float]:
-    values = [value for value in parse_labels(found.classes) if isfinite(value)]
+    columns = found.counts.columns
+    numbers = (value for one in columns for value in parse_labels(one))
+    values = [value for value in numbers if not isinstance(value, str) and isfinite(value)]
     return [min(values), max(values)]

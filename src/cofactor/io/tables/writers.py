@@ -72,8 +72,6 @@ class SeparatedWriter(TableWriter):
 class JsonLinesWriter(TableWriter):
     """Writes one JSON object per line."""
 
-    defused = 0
-
     def __init__(self, file: IO[bytes], columns: list[str], added: list[str]) -> None:
         self._file, self._columns, self._added = file, columns, added
 

@@ -5,16 +5,18 @@ Four kinds of documents are worth a label:
 - the first document of a topic without labels: a label says what the topic means;
 - documents that are typical of many others without a label like them: they show what there is. A
   model of few labels cannot tell which of its calls are close;
-- close calls, whose two best classes are almost equally probable: a label moves the border. Classes
-  take turns, so that one that is hard to distinguish does not get all the labels;
+- close calls, whose prediction is doubtful: a label moves the border. They are drawn: the chance of
+  a document is the square of its doubt, the probability that its prediction is wrong. A model that
+  knows nothing doubts everything alike, so it asks for random documents; the more it knows, the
+  more it asks for hard ones. Classes with few labels have better chances;
 - documents drawn at random: they reveal what the model is wrongly sure of, and their labels are a
   fair test.
 
 A mixture prefers first documents of topics, then typical ones until there are twice as many labels
 as topics, then close calls: what looks like a close call may belong to a class that the model does
-not know yet. Near-duplicates of labelled or chosen documents
-are left out, since they add nothing. Documents with few words come last, except in random checks:
-most of them are close calls only because they say little, and so would their labels.
+not know yet. Near-duplicates of labelled or chosen documents are left out, since they add nothing.
+Short documents count like others: where they belong to one class, as in questions, leaving them out
+hides how frequent it is.
 
 `choose_rows` works on matrices only; `suggest` applies it to documents.
 """
@@ -45,7 +47,7 @@ TYPICAL = "typical of many"
 STRATEGIES = ("mixed", "close", "topics", "random")
 RANDOM_PART = 5  # one in this many rows is drawn at random
 MAX_TRIED = 20  # rows of a topic that are tried in turn
-LAST_FACTOR = 1e-9  # a factor that puts rows behind all others, in their own order
+MIN_DOUBT = 1e-6  # so that sure rows have a chance, too
 MIN_DUPLICATE = 0.9  # cosine from which rows are near-duplicates
 LABELS_PER_TOPIC = 2  # up to which typical rows are preferred to close calls
 MAX_COMPARED = 1000  # rows that are compared with each other to find typical ones
@@ -62,8 +64,8 @@ class Candidates:
         The rows, of length one or empty.
     shares : array (n, r)
         Share of each topic in each row.
-    margins : array (n,) or None
-        The lead of the best class of each row over the next; None without classes.
+    doubts : array (n,) or None
+        The probability that the prediction of each row is wrong; None without classes.
     classes : array (n,) or None
         The index of the best class of each row.
     labelled : array (n,)
@@ -78,7 +80,7 @@ class Candidates:
 
     rows: Any
     shares: np.ndarray
-    margins: np.ndarray | None
+    doubts: np.ndarray | None
     classes: np.ndarray | None
     labelled: np.ndarray
     covered: np.ndarray
@@ -91,12 +93,12 @@ def choose_rows(
 ) -> list[tuple[int, str]]:
     """Choose up to n rows by a strategy of `STRATEGIES`; return each with its reason.
 
-    In a mixture, other reasons fill up for a reason with too few rows. ``random`` draws the random
-    checks.
+    In a mixture, other reasons fill up for a reason with too few rows. ``random`` draws random
+    checks and close calls.
     """
     chosen = _ChosenRows(candidates)
     rankings = {
-        CLOSE: _close_calls(candidates),
+        CLOSE: _close_calls(candidates, random),
         FIRST: _first_of_topics(candidates),
         TYPICAL: _typical(candidates),
         RANDOM: ([row] for row in random.permutation(len(candidates.labelled)).tolist()),
@@ -116,21 +118,17 @@ def _ends(strategy: str, n: int, candidates: Candidates) -> list[tuple[str, int]
     return [(FIRST, chosen), (TYPICAL, typical), (CLOSE, chosen), (RANDOM, n)]
 
 
-def _close_calls(candidates: Candidates) -> Iterator[list[int]]:
-    """Yield rows of the classes in turn, those with the smallest margin first.
+def _close_calls(candidates: Candidates, random: np.random.Generator) -> Iterator[list[int]]:
+    """Yield rows as they are drawn, without replacement, with chances that grow with the doubt.
 
-    A class waits one turn for each of its labelled rows.
+    The chance of a class is divided by the number of its labelled rows.
     """
-    margins, classes, labelled = candidates.margins, candidates.classes, candidates.labelled
-    if margins is None or classes is None:
+    doubts, classes = candidates.doubts, candidates.classes
+    if doubts is None or classes is None:
         return
-    turns = np.zeros(len(margins), dtype=np.intp)
-    short = _have_few_words(candidates.rows)
-    for one in np.unique(classes):
-        rows = np.flatnonzero((classes == one) & ~labelled)
-        waits = np.count_nonzero(classes[labelled] == one)
-        turns[rows[np.lexsort((margins[rows], short[rows]))]] = waits + np.arange(len(rows))
-    for row in np.lexsort((margins, turns, short)).tolist():
+    labelled = np.bincount(classes[candidates.labelled], minlength=classes.max() + 1)
+    chances = np.maximum(doubts, MIN_DOUBT) ** 2 / (1 + labelled[classes])
+    for row in np.argsort(random.exponential(size=len(chances)) / chances).tolist():
         yield [row]
 
 
@@ -141,7 +139,6 @@ def _first_of_topics(candidates: Candidates) -> Iterator[list[int]]:
     """
     X, shares = candidates.rows, candidates.shares
     central = np.asarray((X @ (X.T @ shares)) * shares)
-    central[_have_few_words(X)] *= LAST_FACTOR
     for k in np.argsort(-shares.sum(axis=0), kind="stable"):
         if not candidates.covered[k]:
             yield top_places(central[:, k], MAX_TRIED).tolist()
@@ -159,7 +156,7 @@ def _typical(candidates: Candidates) -> Iterator[list[int]]:
     rows, labelled = known[::step], np.flatnonzero(candidates.labelled)
     likeness = _likeness(candidates, rows, rows)
     covered = _likeness(candidates, rows, labelled).max(axis=1, initial=0.0)
-    free = ~candidates.labelled[rows] & ~_have_few_words(candidates.rows)[rows]
+    free = ~candidates.labelled[rows]
     while free.any():
         gains = np.maximum(likeness - covered, 0.0).sum(axis=1)
         best = int(np.where(free, gains, -1.0).argmax())
@@ -177,12 +174,6 @@ def _likeness(candidates: Candidates, rows: np.ndarray, others: np.ndarray) -> n
     if not cosines:
         return np.zeros((len(rows), 0))
     return np.asarray(np.clip(np.mean(cosines, axis=0), 0.0, 1.0) ** LIKENESS_POWER)
-
-
-def _have_few_words(rows: Any) -> np.ndarray:
-    """Return which rows have fewer words than the median of nonempty rows."""
-    words = np.diff(rows.indptr)
-    return np.asarray(words < np.median(words[words > 0])) if words.any() else words > 0
 
 
 @dataclass(eq=False)
@@ -264,8 +255,8 @@ def candidates_of(
     covered = support > 0
     covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support"] > 0
     rows = sp.csr_array(normalize(X.astype(float)))
-    margins, classes = close_calls(model.estimator_, scores)
-    return Candidates(rows, shares, margins, classes, labelled, covered, side, n_labels)
+    doubts, classes = doubtful_predictions(model.estimator_, scores)
+    return Candidates(rows, shares, doubts, classes, labelled, covered, side, n_labels)
 
 
 def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
@@ -283,12 +274,12 @@ def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
     return found
 
 
-def close_calls(
+def doubtful_predictions(
     estimator: Any, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
-    """Return the lead of each document's best class over the next, and the index of that class.
+    """Return the probability that each document's best class is wrong, and that class's index.
 
-    For several labels per document: the smallest distance of a label from its threshold, and that
+    For several labels per document: how close a label is to its threshold (from 0 to 1), and that
     label. None for numbers and without labels.
     """
     kind = predicted_kind(estimator)
@@ -296,7 +287,6 @@ def close_calls(
         return None, None
     if kind == "sets":
         distances = np.abs(scores - label_thresholds(estimator))
-        return distances.min(axis=1), distances.argmin(axis=1)
+        return np.maximum(1.0 - 2.0 * distances.min(axis=1), 0.0), distances.argmin(axis=1)
     P = np.asarray(estimator.probabilities(scores))
-    two = np.sort(P, axis=1)[:, -2:]
-    return two[:, 1] - two[:, 0], P.argmax(axis=1)
+    return 1.0 - P.max(axis=1), P.argmax(axis=1)

@@ -1,10 +1,10 @@
 """Counts the words of texts in one pass.
 
 The words of a piece between spaces rarely depend on the rest of the text, and pieces repeat. So a
-text costs one look-up per piece, which numbers the piece. Some documents later, `_Batch` looks up
-the words of each different piece, and a product of sparse matrices turns the pieces of documents
-into words. Where words do depend on the rest of the text (n-grams, several languages), the words
-take the place of the pieces (`WordAnalyzer.split`).
+text costs one look-up per piece, which numbers the piece. Some documents later, `_NumberedUnits`
+looks up the words of each different piece, and a product of sparse matrices turns the pieces of
+documents into words. Where words do depend on the rest of the text (n-grams, several languages),
+the words take the place of the pieces (`WordAnalyzer.split`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def alphabetical(words: Sequence[str]) -> IntArray:
     return np.array(sorted(range(len(words)), key=words.__getitem__), dtype=np.intp)
 
 
-class Reading(NamedTuple):
+class WordReading(NamedTuple):
     """How texts become words: an analyzer splits them, and stems replace the words."""
 
     analyzer: WordAnalyzer
@@ -82,7 +82,7 @@ class Reading(NamedTuple):
             often = next(times, 0) if word == END else often
 
 
-class _Batch:
+class _NumberedUnits:
     """The units of some documents: each different one has a number."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class _Batch:
         return len(self._found) >= MAX_BATCH
 
     def count(
-        self, reading: Reading, places: defaultdict[str, int], only: Collection[str] | None
+        self, reading: WordReading, places: defaultdict[str, int], only: Collection[str] | None
     ) -> sp.csr_array:
         """Return the number of times that each document has each word."""
         found, ends = np.asarray(self._found), np.asarray(self._ends, dtype=np.int32)
@@ -127,17 +127,17 @@ def _ones(like: IntArray) -> IntArray:
 
 def _count_batches(
     documents: Iterable[str],
-    reading: Reading,
+    reading: WordReading,
     places: defaultdict[str, int],
     only: Collection[str] | None = None,
 ) -> Iterator[sp.csr_array]:
     """Yield the counts of words for some documents at a time; number new words in ``places``."""
-    batch = _Batch()
+    batch = _NumberedUnits()
     for text in documents:
         batch.add(*reading.analyzer.split(text))
         if batch.is_full:
             yield batch.count(reading, places, only)
-            batch = _Batch()
+            batch = _NumberedUnits()
     yield batch.count(reading, places, only)
 
 
@@ -149,13 +149,13 @@ def _numbered(words: Iterable[str] = ()) -> defaultdict[str, int]:
 
 
 def tally(
-    documents: Iterable[str], reading: Reading, known: Iterable[str] = ()
+    documents: Iterable[str], reading: WordReading, known: Iterable[str] = ()
 ) -> tuple[list[str], sp.csc_array]:
     """Count the words of each document; return the words, known ones first, and the counts.
 
     Examples
     --------
-    >>> words, counts = tally(["moon base moon", "moon"], Reading.plain(), known=["orbit"])
+    >>> words, counts = tally(["moon base moon", "moon"], WordReading.plain(), known=["orbit"])
     >>> words, counts.toarray().tolist()
     (['orbit', 'moon', 'base'], [[0, 2, 1], [0, 1, 0]])
     """
@@ -199,13 +199,13 @@ def _added(one: Counter[Any], other: Counter[Any]) -> Counter[Any]:
 
 
 def count(
-    documents: Iterable[str], reading: Reading, given: Collection[str] | None = None
+    documents: Iterable[str], reading: WordReading, given: Collection[str] | None = None
 ) -> WordCounts:
     """Count all words of documents, or only the given ones, without keeping any document.
 
     Examples
     --------
-    >>> count(["moon base moon", "moon"], Reading.plain()).frequencies().occurrences
+    >>> count(["moon base moon", "moon"], WordReading.plain()).frequencies().occurrences
     array([1, 3])
     """
     places, n = _numbered(), 0

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from cofactor.io.tables.survey import FoundRows
 from cofactor.text.vectorizer.analyzer import has_overlong_word
 from cofactor.text.vectorizer.cleaning import UNCLOSED, clean_and_count
 from cofactor.text.vectorizer.languages import (
@@ -20,7 +21,6 @@ from cofactor.text.vectorizer.languages import (
 )
 from cofactor.text.vectorizer.passages import Passages, RepeatedPassage
 
-MAX_ROWS = 5  # row numbers that are reported
 MAX_GARBLED = 30  # characters of a garbled word on each side of the garbled letters
 
 _GARBLED = re.compile(r"[ÂÃÄÅÐÑ×Ø][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€.")
@@ -33,20 +33,6 @@ class Change(NamedTuple):
     row: int
     before: str
     after: str
-
-
-@dataclass
-class RowCount:
-    """Counts rows and keeps the numbers of the first few."""
-
-    count: int = 0
-    rows: list[int] = field(default_factory=list)
-
-    def add(self, row: int) -> None:
-        """Count a row."""
-        self.count += 1
-        if len(self.rows) < MAX_ROWS:
-            self.rows.append(row)
 
 
 @dataclass
@@ -73,9 +59,9 @@ class Inspection:
     markup: Counter[str] = field(default_factory=Counter)
     texts_with_markup: int = 0
     change: Change | None = None
-    emptied: RowCount = field(default_factory=RowCount)  # texts that consist of markup only
-    unclosed: RowCount = field(default_factory=RowCount)  # texts that end inside a tag
-    overlong: RowCount = field(default_factory=RowCount)  # texts with words that are too long
+    emptied: FoundRows = field(default_factory=FoundRows)  # texts that consist of markup only
+    unclosed: FoundRows = field(default_factory=FoundRows)  # texts that end inside a tag
+    overlong: FoundRows = field(default_factory=FoundRows)  # texts with words that are too long
     sample: EvenSample = field(default_factory=EvenSample)
     passages: Passages = field(default_factory=Passages)
     garbled: int = 0  # number of texts with letters like Ã¶

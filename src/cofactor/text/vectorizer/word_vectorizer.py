@@ -35,8 +35,8 @@ from cofactor.text.vectorizer.analyzer import (
 from cofactor.text.vectorizer.cleaning import clean, normalise
 from cofactor.text.vectorizer.counts import (
     Frequencies,
-    Reading,
     WordCounts,
+    WordReading,
     alphabetical,
     count,
     tally,
@@ -86,7 +86,7 @@ def rare_limit(found: Frequencies, max_df: Any, languages: int = 1) -> int:
 
     Examples
     --------
-    >>> found = count(["moon base"] * 4 + ["moon"], Reading.plain()).frequencies()
+    >>> found = count(["moon base"] * 4 + ["moon"], WordReading.plain()).frequencies()
     >>> rare_limit(found, max_df=1.0)
     2
     """
@@ -107,7 +107,7 @@ def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> 
 
     Examples
     --------
-    >>> found = count(["moon base", "moon orbit", "moon"], Reading.plain()).frequencies()
+    >>> found = count(["moon base", "moon orbit", "moon"], WordReading.plain()).frequencies()
     >>> share_known_to_others(found, np.arange(3), 1)
     0.6
     """
@@ -501,9 +501,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             words = [dotted.get(word, word) for word in words]
         return [stems.stem(word) for word in words]
 
-    def _reading(self, stems: Stems) -> Reading:
+    def _reading(self, stems: Stems) -> WordReading:
         """Return how texts become stems of words; it also counts the words."""
-        return Reading(self._analyzer(), stems)
+        return WordReading(self._analyzer(), stems)
 
     def _learn(self, found: Frequencies, stems: Stems) -> np.ndarray:
         """Set the words and their weights; return the indices of the chosen words."""
