@@ -52,8 +52,13 @@ class Client:
     """Reads and changes as the page does, on a new connection each time."""
 
     def __init__(self, process):
-        addresses = (re.search(r"//(\S+):(\d+)/\?token=(\S+)", one) for one in process.stderr)
-        self.host, port, self.token = next(filter(None, addresses)).groups()
+        said, found = "", None
+        while found is None:
+            line = process.stderr.readline()
+            assert line, f"the app did not start: {said}"
+            said += line
+            found = re.search(r"//(\S+):(\d+)/\?token=(\S+)", line)
+        self.host, port, self.token = found.groups()
         self.process, self.port = process, int(port)
         _, found, _ = self.send("GET", f"/?token={self.token}", {})
         self.headers = {

@@ -351,6 +351,10 @@ def test_what_decides_is_on_the_screen(browser, tmp_path, width, height):
                 [*middle, name],
             )
         assert page.locator(".doc-head .badge").is_visible()
+        page.evaluate(  # a text may have a further mark
+            "document.querySelector('.doc-head').insertAdjacentHTML('beforeend',"
+            " '<span class=badge>▲ unlike the labelled texts</span>')"
+        )
         assert page.locator(".earlier").bounding_box()["height"] > 100
         reading = page.locator(".reading").bounding_box()["width"]
         assert page.locator(".text-note").bounding_box()["width"] > 0.9 * reading

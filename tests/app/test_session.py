@@ -471,15 +471,15 @@ def test_folders_keep_their_permissions(start):
 
 @pytest.fixture
 def questions(start):
-    """Begin a session on short questions, whose class only their first words tell."""
+    """Begin a session on short questions, whose label only their first words tell."""
     random = np.random.default_rng(0)
     nouns = [f"noun{i}" for i in range(40)]
     asked = {"person": "who was the", "place": "where was the"}
     truth = [[*asked][i % 2] for i in range(200)]
     texts = [f"{asked[one]} {' '.join(random.choice(nouns, 3))}" for one in truth]
-    table = TextTable(texts, [()] * 200, [*range(200)])
 
-    def begin(**options):
+    def begin(several, **options):
+        table = TextTable(texts, [()] * 200, [*range(200)], several=several)
         model = cofactor.TopicModel(3, language="english", random_state=0).fit(texts)
         return start(table=table, model=model, every=1000, **options), truth
 
@@ -494,8 +494,21 @@ def _label_first(session, truth, n):
     assert session.refitter.trouble is None
 
 
+def test_classes_are_predicted_from_grammatical_words(questions):
+    """Also if topics were edited: no new fit replaces them."""
+    session, truth = questions(several=False)
+    session.edit("t", "rename", {"topic": 0, "name": "kept"})
+    assert session.now.model.fitted.further is None
+    _label_first(session, truth, 60)
+    assert "who" in session.now.model.fitted.further.names
+    assert not session.now.model.vectorizer_.keeps_grammar
+    assert session.now.model.topic_names_[0] == "kept"
+    right = [session.prediction(place) == [truth[place]] for place in range(60, 200)]
+    assert np.mean(right) > 0.9
+
+
 def test_labels_show_that_grammatical_words_help(questions):
-    session, truth = questions()
+    session, truth = questions(several=True)
     assert not session.now.model.vectorizer_.keeps_grammar
     _label_first(session, truth, 60)
     assert session.now.model.vectorizer_.keeps_grammar
@@ -504,7 +517,7 @@ def test_labels_show_that_grammatical_words_help(questions):
 
 
 def test_edited_topics_are_not_fitted_anew(questions):
-    session, truth = questions()
+    session, truth = questions(several=True)
     session.edit("t", "rename", {"topic": 0, "name": "kept"})
     _label_first(session, truth, 60)
     assert not session.now.model.vectorizer_.keeps_grammar
@@ -512,6 +525,6 @@ def test_edited_topics_are_not_fitted_anew(questions):
 
 
 def test_a_model_that_was_there_before_is_not_fitted_anew(questions):
-    session, truth = questions(saved_decisions=0)
+    session, truth = questions(several=True, saved_decisions=0)
     _label_first(session, truth, 60)
     assert not session.now.model.vectorizer_.keeps_grammar

@@ -5,8 +5,10 @@ import inspect
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
 
 from cofactor import SSNMFClassifier, SSNMFRegressor
+from cofactor.linear.views import Side
 from cofactor.outofcore import RowBlocks
 
 N, K = 90, 3
@@ -132,7 +134,7 @@ def test_vectors_are_refused_where_nothing_uses_them(data, model):
         SSNMFClassifier(3).fit(X, np.eye(K, dtype=int)[truth], side=side)
     with pytest.raises(ValueError, match="y holds numbers"):
         SSNMFRegressor(3).fit(X, truth + 0.5, side=side)
-    with pytest.raises(ValueError, match="cannot go on from a model that was fitted with side"):
+    with pytest.raises(ValueError, match="cannot go on from a model that was fitted with vectors"):
         model.partial_fit(X, y)
     blocks = RowBlocks.split(X, rows=30)
     with pytest.raises(ValueError, match="side cannot be used with RowBlocks"):
@@ -146,3 +148,63 @@ def test_side_is_a_keyword():
         parameter = inspect.signature(getattr(SSNMFClassifier, method)).parameters["side"]
         assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
         assert parameter.default is None
+
+
+# ---- further features
+
+
+@pytest.fixture(scope="module")
+def further(data):
+    """Return sparse features that tell the classes apart, a row of which is empty."""
+    *_, truth = data
+    random = np.random.default_rng(5)
+    cells = random.poisson(0.1 + 2.0 * np.eye(K)[truth][:, [0, 1, 2, 0, 1]]).astype(float)
+    cells[-1] = 0
+    return sp.csr_array(cells)
+
+
+def test_further_features_help_and_add_up(data, further):
+    X, side, y, truth = data
+    model = fit(X, y, side=further)
+    assert model.score(X, truth, side=further) > fit(X, y).score(X, truth)
+    head = model.pooled_head
+    assert head.side is None
+    both = fit(X, y, side=Side(side, further))
+    shares = both.transform(X) * both.components_.sum(axis=1)
+    shares /= shares.sum(axis=1, keepdims=True)
+    head, cells = both.pooled_head, further.toarray()
+    lengths = np.linalg.norm(cells, axis=1, keepdims=True)
+    total = both.view(X) @ head.weights + shares @ head.topics + head.base
+    total += (side - head.side.mean) / head.side.scale @ head.side_weights
+    total += cells / np.where(lengths, lengths, 1.0) / head.further.scale @ head.further_weights
+    assert_allclose(both.scores(X, side=Side(side, further)), total, rtol=1e-6, atol=1e-6)
+    assert_allclose(head.further_weights.sum(axis=1), 0.0, atol=1e-12)
+    assert_allclose(both.components_, fit(X, y, side=Side(side, further)).components_)
+
+
+def test_a_stream_goes_on_with_the_features_alone(data, further):
+    X, _, y, truth = data
+    model = fit(X, y, side=further)
+    before = model.predict_proba(X, side=further)
+    model.partial_fit(X[:3], truth[:3])  # fewer labels than the fit had
+    assert_allclose(model.predict_proba(X, side=further).argmax(axis=1), before.argmax(axis=1))
+    model.partial_fit(X, truth)
+    assert not model.pooled_head.needs_side
+    assert model.predict(X).shape == (N,)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda further: None, "fitted with side, 5 further features"),
+        (lambda further: further.toarray(), "fitted with side, 5 further features"),
+        (lambda further: further[:3], "side has 3 rows, but X has 90"),
+        (lambda further: further[:, :2], "side has 2 columns; it needs the 5 of the fit"),
+        (lambda further: -further, "negative or not finite"),
+    ],
+)
+def test_bad_further_features_are_one_sentence(data, further, change, message):
+    X, _, y, _ = data
+    model = fit(X, y, side=further)
+    with pytest.raises(ValueError, match=message):
+        model.predict(X, side=change(further))

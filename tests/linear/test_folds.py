@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from cofactor.linear.folds import assign_folds, distinct_rows
+from cofactor.linear.views import Side
 
 
 @pytest.fixture
@@ -140,6 +141,6 @@ def test_vectors_make_samples_distinct():
     cells, shares, none = np.ones((6, 2)), np.zeros((6, 1)), np.zeros(6, dtype=bool)
     vectors = np.array([[1.0, 2.0], [1.0, 2.0], [1.0, -2.0], [2.0, 1.0], [0.0, 0.0], [1.0, 2.0]])
     for unit in (1.0, 1e-12, 1e12):
-        found = distinct_rows(cells, shares, none, np.ones(6), unit * vectors)
+        found = distinct_rows(cells, shares, none, np.ones(6), Side(unit * vectors))
         assert sorted(found.weights) == [1, 1, 1, 3]
     assert len(distinct_rows(cells, shares, none, np.ones(6)).rows) == 1

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import softmax
@@ -13,6 +14,7 @@ from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.linear import parts as parts_module
 from cofactor.linear import pool as pool_module
+from cofactor.linear.folds import distinct_rows
 from cofactor.linear.parts import (
     BAYES,
     FLAT,
@@ -37,7 +39,7 @@ from cofactor.linear.pool import (
     fit_pool,
     judged,
 )
-from cofactor.linear.views import Axes, Matrix
+from cofactor.linear.views import FURTHER, SIDE, Axes, Matrix, Side
 
 K = 3
 
@@ -73,6 +75,12 @@ class Data:
         middle = random.normal(size=(K, width))
         return middle[self.y] + noise * random.normal(size=(len(self.y), width))
 
+    def further(self, noise=0):
+        """Return further features, counts of which some tell the classes apart."""
+        random = np.random.default_rng(2)
+        rates = np.hstack([np.eye(K)[self.y], np.full((len(self.y), 20), 0.1 + noise)])
+        return sp.csr_array(random.poisson(rates).astype(float))
+
     def fit(self, order=slice(None), threads=1, cells=None, counts=None, exponent=0, **views):
         cells = self.cells if cells is None else cells
         counts = self.counts if counts is None else counts
@@ -85,9 +93,13 @@ class Data:
                 self.labelled[order],
                 workers,
                 exponent,
-                side=None if side is None else side[order],
+                side=None if side is None else as_side(side)[order],
                 **views,
             )
+
+
+def as_side(side):
+    return side if isinstance(side, Side) else Side(vectors=side)
 
 
 KINDS = ["tf-idf", "counts", "numbers"]
@@ -562,8 +574,11 @@ def test_equal_samples_are_held_out_together():
 
 def assert_same_side(found, expected):
     assert_same(found, expected)
-    assert_allclose(found.side.mean, expected.side.mean, rtol=1e-12, atol=1e-12)
-    assert_allclose(found.side_weights, expected.side_weights, rtol=1e-9, atol=1e-9)
+    means = found.side.vectors.mean, expected.side.vectors.mean
+    assert_allclose(*means, rtol=1e-12, atol=1e-12)
+    assert found.side_weights.keys() == expected.side_weights.keys()
+    for name, weights in expected.side_weights.items():
+        assert_allclose(found.side_weights[name], weights, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -603,7 +618,8 @@ def test_scores_add_up_over_views(kind, per_class):
     side = data.vectors()
     pool, scores = data.fit(side=side)
     words = pool.scores(observe(data.cells), Threads())
-    assert_allclose(words + pool.side.of(side) @ pool.side_weights, scores, rtol=1e-9, atol=1e-9)
+    vectors = pool.side.vectors.of(side) @ pool.side_weights[SIDE]
+    assert_allclose(words + vectors, scores, rtol=1e-9, atol=1e-9)
     parts = SOFTMAX, SPREAD, MIXTURE
     assert [name for name in pool.parts if name.startswith("side ")] == [
         f"side {part}" for part in parts
@@ -623,13 +639,72 @@ def test_vectors_that_tell_classes_apart_help(kind):
     assert right[1] > 0.8
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("vectors", [False, True])
+def test_scores_of_further_features_add_up(kind, vectors):
+    data = Data(kind)
+    further = data.further()
+    side = Side(data.vectors() if vectors else None, further)
+    pool, scores = data.fit(side=side)
+    lengths = np.sqrt((further.toarray() ** 2).sum(axis=1, keepdims=True))
+    unit = further.toarray() / np.where(lengths > 0, lengths, 1.0) / pool.side.further.scale
+    total = pool.view.of(observe(data.cells)) @ pool.model.weights + pool.model.base
+    total += unit @ pool.side_weights[FURTHER]
+    if vectors:
+        total += pool.side.vectors.of(side.vectors) @ pool.side_weights[SIDE]
+    assert_allclose(total, scores, rtol=1e-9, atol=1e-9)
+    assert (pool.side.vectors is not None) == vectors
+    spread = 1 - ((unit * pool.side.further.scale).mean(axis=0) ** 2).sum()
+    spread -= np.mean(lengths == 0)  # empty rows have no length
+    assert_allclose(pool.side.further.scale, np.sqrt(spread), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("per_class", [4, 8])
+def test_further_features_of_permuted_and_repeated_samples(kind, per_class):
+    data = Data(kind, per_class=per_class)
+    side, counts = Side(data.vectors(), data.further()), np.arange(len(data.y)) % 3
+    pool, scores = data.fit(counts=counts.astype(float), side=side)
+    rows = np.random.default_rng(3).permutation(np.repeat(np.arange(len(data.y)), counts))
+    other, again = data.fit(rows, side=side)
+    assert_same_side(other, pool)
+    assert_allclose(again, scores[rows], rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_further_features_that_tell_classes_apart_help(kind):
+    data = Data(kind, n=300, per_class=10)
+    mixed = data.cells[data.random.permutation(300)]  # words that say nothing
+    right = [
+        np.mean(data.fit(cells=mixed, side=side)[1].argmax(axis=1) == data.y)
+        for side in (None, Side(further=data.further()))
+    ]
+    assert right[0] < 0.5
+    assert right[1] > right[0] + 0.15
+
+
+def test_samples_that_differ_in_further_features_are_distinct():
+    data = Data()
+    data.cells[1], data.y[1], data.labelled[1] = data.cells[0], data.y[0], data.labelled[0]
+    further = data.further().tolil()
+    further[1] = 0
+    further[0, 3] = 1
+    found = [
+        distinct_rows(
+            sp.csr_array(data.cells), data.shares, data.labelled, data.counts, Side(further=rows)
+        )
+        for rows in (sp.csr_array(further), sp.csr_array((len(data.y), 3)))
+    ]
+    assert [len(one.rows) for one in found] == [len(data.y), len(data.y) - 1]
+
+
 def test_vectors_equal_to_the_features_say_the_same():
     data = Data("numbers", n=120, per_class=10)
     alone, scores = data.fit()
     both, twice = data.fit(side=alone.view.of(observe(data.cells)))
     assert twice.shape == scores.shape
     assert np.mean(twice.argmax(axis=1) == scores.argmax(axis=1)) > 0.95
-    assert both.side_weights.shape == alone.model.weights.shape
+    assert both.side_weights[SIDE].shape == alone.model.weights.shape
     assert both.expected.n_samples == alone.expected.n_samples
 
 
@@ -687,7 +762,7 @@ def test_evenly_drawn_labels_of_uneven_classes_do_not_mislead_vectors(monkeypatc
     pool, scores = data.fit(side=side)
     monkeypatch.setattr(pool_module, "_with_shares", lambda views, *unchanged: unchanged)
     plain, before = data.fit(side=side)
-    assert_allclose(pool.side_weights, plain.side_weights)
+    assert_allclose(pool.side_weights[SIDE], plain.side_weights[SIDE])
     right, earlier = (np.mean(z.argmax(axis=1) == data.y) for z in (scores, before))
     assert right > earlier + 0.02
     correction = pool.model.base - plain.model.base
@@ -700,7 +775,7 @@ def test_held_out_scores_are_those_of_the_expected_score():
     side = data.vectors(2.0)
     pool, _ = data.fit(side=side)
     given = observe(data.cells), data.counts, data.shares, data.labelled, Threads()
-    scores = pool_module.held_out_scores(*given, side=side, every=False)
+    scores = pool_module.held_out_scores(*given, side=as_side(side), every=False)
     out = np.flatnonzero(~np.isnan(scores[:, 0]))
     confidence, right, _ = pool.held_out
     assert_allclose(np.sort(softmax(scores[out], axis=1).max(axis=1)), np.sort(confidence))
@@ -728,7 +803,7 @@ def test_weights_of_axes_are_folded_back_to_the_features(kind, per_class, with_s
     assert pool.model.weights.shape == (data.cells.shape[1], K)
     own = pool.scores(observe(data.cells), Threads())
     if side is not None:
-        own = own + pool.side.of(side) @ pool.side_weights
+        own = own + pool.side.vectors.of(side) @ pool.side_weights[SIDE]
     assert_allclose(own, scores, rtol=1e-9, atol=1e-9)
     names = [f"axes {SOFTMAX}", f"axes {SPREAD}"]
     assert [name for name in pool.parts if name.startswith("axes ")] == names
@@ -779,7 +854,7 @@ def test_held_out_scores_see_vectors():
     given = observe(mixed), np.ones(60), data.shares, everyone, Threads()
     right = [
         np.mean(pool_module.held_out_scores(*given, side=side).argmax(axis=1) == data.y)
-        for side in (None, data.vectors(0.2))
+        for side in (None, as_side(data.vectors(0.2)))
     ]
     assert right[0] < 0.6
     assert right[1] > 0.9

@@ -169,7 +169,7 @@ def test_documents_without_words_or_vectors_get_no_label():
     texts = [*TEXTS, "", "zzz"]
     model = TopicModel(4, classes=WORDS, encoder=encode, random_state=0).fit(texts)
     rows = model.fitted.documents
-    found = name_labels(model, model.vectorizer_, rows.X, None, None, rows.side)
+    found = name_labels(model, model.vectorizer_, rows.X, None, None, rows.side.vectors)
     assert found.labels[-2:].tolist() == ["", ""]
 
 

@@ -1,4 +1,7 @@
-"""Grammatical words of short texts: kept if held-out labels are more likely with them."""
+"""Grammatical words of short texts: kept if held-out labels are more likely with them.
+
+So several labels per document are predicted, streams, and models without further words.
+"""
 
 import numpy as np
 import pytest
@@ -8,26 +11,18 @@ from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.vectorizer.languages import ENGLISH
-
-THINGS = ["river", "mountain", "lake", "planet", "engine", "bridge", "castle", "forest", "harbor"]
-ASKED = {"place": "where is the", "number": "how many are in the", "person": "who was on the"}
-
-
-def questions(n, seed=0, asked=ASKED):
-    """Questions of which only the grammatical words tell the class."""
-    random, names = np.random.default_rng(seed), list(asked)
-    y = [names[i % len(names)] for i in range(n)]
-    return [f"{asked[name]} {' '.join(random.choice(THINGS, 3))}" for name in y], y
+from short_questions import ASKED, THINGS, questions
 
 
 @pytest.fixture(scope="module")
 def model():
-    return TopicModel(3, random_state=0).fit(*questions(150))
+    return TopicModel(3, further_words="no", random_state=0).fit(*questions(150))
 
 
 def test_they_predict_what_nothing_else_tells(model):
     texts, truth = questions(60, seed=1)
-    plain = TopicModel(3, vectorizer=WordVectorizer(), random_state=0).fit(*questions(150))
+    plain = TopicModel(3, vectorizer=WordVectorizer(), further_words="no", random_state=0)
+    plain.fit(*questions(150))
     assert np.mean(model.predict(texts) == truth) == 1.0
     assert np.mean(plain.predict(texts) == truth) < 0.6
     assert {"where", "how", "who"} <= set(model.vectorizer_.grammatical_)
@@ -57,7 +52,7 @@ def test_they_are_saved_with_the_model(model, tmp_path):
 @pytest.mark.parametrize("case", ["useless", "long", "no labels", "few texts", "given"])
 def test_they_stay_out_where_they_do_not_help(case):
     texts, y = questions(30 if case == "few texts" else 150)
-    settings = {}
+    settings = {"further_words": "no"}
     if case == "useless":  # each class has its own word
         own = dict(zip(ASKED, ["whale", "tulip", "piano"], strict=True))
         texts = [
@@ -97,7 +92,12 @@ def test_a_proposal_that_is_rejected_changes_nothing():
     y = ["a", "b"] * 65
     languages = {"language": ["english", "german"], "stem": None}
     both = [
-        TopicModel(2, vectorizer=WordVectorizer(keep_grammar=keep, **languages), random_state=0)
+        TopicModel(
+            2,
+            vectorizer=WordVectorizer(keep_grammar=keep, **languages),
+            further_words="no",
+            random_state=0,
+        )
         .fit([*english, *german], y)
         .vectorizer_.words_.tolist()
         for keep in (False, "auto")
@@ -124,6 +124,15 @@ def test_an_update_knows_new_ones(model):
     after = model.update([*texts, *texts, *new], [""] * 80 + ["owner"] * 40)
     assert "whose" in after.vectorizer_.grammatical_
     assert "whose" not in {word for topic in after.topics(20) for word in topic.words}
+
+
+def test_a_stream_keeps_them_if_they_help():
+    texts, y = questions(150)
+    model = TopicModel(3, random_state=0).partial_fit(texts, y)
+    assert "who" in model.vectorizer_.grammatical_
+    assert model.fitted.further is None
+    new, truth = questions(60, seed=1)
+    assert np.mean(model.predict(new) == truth) == 1.0
 
 
 # ---- several labels per document

@@ -55,6 +55,7 @@ from cofactor.app.text_queue import (
 from cofactor.app.topic_edits import Edit, Trial, check_edit
 from cofactor.io.atomic import write_whole
 from cofactor.linear.familiar import UNLIKE_LEVEL
+from cofactor.targets.classes import listed, read_targets
 from cofactor.text import TopicModel
 from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import has_head
@@ -600,18 +601,20 @@ class Session:
     def _with_other_words(self, model: TopicModel, y: list[Any]) -> TopicModel | None:
         """Return a new fit if labels show that grammatical words help to predict; None if not.
 
-        The first fit had no labels to show it. They are asked whenever their number has doubled,
-        until somebody edits the topics, which a new fit would replace; a model that was there
-        before may have been edited elsewhere.
+        This is for several labels per document; a single one is predicted from further words at
+        every refit. The first fit had no labels to show it. They are asked whenever their number
+        has doubled, until somebody edits the topics, which a new fit would replace; a model that
+        was there before may have been edited elsewhere.
         """
         known = [place for place, labels in enumerate(y) if labels]
-        if len(known) < self._next_trial or self.shape or self.saved_decisions is not None:
+        settled = self.shape or self.saved_decisions is not None or not self.table.several
+        if len(known) < self._next_trial or settled:
             return None
         self._next_trial = 2 * len(known)
         places = {*known, *range(0, len(y), -(-len(y) // REFIT_SAMPLE))}
         some = sorted(places)
         texts, targets = ([rows[place] for place in some] for rows in (self.table.texts, y))
-        vectorizer, _ = vectorise(model, texts, targets)
+        vectorizer, _ = vectorise(model, texts, read_targets(listed(targets)))
         wanted, has = (getattr(v, "keeps_grammar", False) for v in (vectorizer, model.vectorizer_))
         return copy.copy(model).fit(self.table.texts, y) if wanted and not has else None
 

@@ -26,6 +26,7 @@ PARAMETERS = {
     "min_df": "--min-documents",
     "class_weight": "--class-weight",
     "log": "--log",
+    "further_words": "--further-words",
     "encoder": "--encoder",
     "task": "--task",
     "max_iter": "--iterations",

@@ -296,6 +296,13 @@ SHARED = {
         type=click.Choice(["auto", "yes", "no"]),
         default="auto",
     ),
+    "further_words": option(
+        "--further-words",
+        "Predict classes also from grammatical words and from sequences of characters in words; "
+        "'auto' does so in short texts.",
+        type=click.Choice(["auto", "yes", "no"]),
+        default="auto",
+    ),
     "seed": option("--seed", "Random seed.", type=SEED, default=0),
     "seed_words": repeated(
         "--seed-words NAME=WORD,WORD",

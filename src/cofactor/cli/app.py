@@ -158,7 +158,7 @@ def _next_command(session: Any, table: Path) -> str:
     folder = str(session.folder)
     if not session.now.model.target_names_:
         return platform.HERE.command(["cofactor", "topics", folder])
-    out = f"{table.name.split('.')[0]}-predicted.csv"
+    out = f"{session.folder.name.removesuffix('-model')}-predicted.csv"
     return platform.HERE.command(["cofactor", "predict", folder, str(table), "-o", out])
 
 

@@ -41,7 +41,7 @@ UNUSED_ENCODER = (
     "Weight of the labels relative to the texts.  [default: balanced]",
     type=opt.Number(float, 0),
 )
-@opt.add("classes", "encoder", "encoder_cache")
+@opt.add("classes", "encoder", "encoder_cache", "further_words")
 @opt.option(
     "--stability RUNS",
     "Refit on RUNS bootstrap samples and report how stable each topic is.",
@@ -70,6 +70,7 @@ def fit(
     classes: dict[str, str] | None,
     encoder: str | None,
     encoder_cache: Path | None,
+    further_words: str,
     stability: int | None,
     counts: opt.CellOptions,
     cluster: str | None,
@@ -102,7 +103,8 @@ def fit(
     's3://bucket/part*.csv', which need fsspec and its package for that storage. Every file is then
     a part of the table. With --cluster, the workers read, clean and count their own parts, so they
     must see the files at the same paths; without, this process does. Both give the same model, bit
-    for bit. Grammatical words are not kept, and --encoder and --classes are refused.
+    for bit. Grammatical words are not kept, and --encoder, --classes and --further-words are
+    refused.
 
     Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
@@ -116,6 +118,7 @@ def fit(
         raise BadInput("--checkpoint is for fits on a cluster; leave it out, or add --cluster.")
     weight = "auto" if supervision is None else supervision
     named = {"classes": classes, "encoder": models.cached(encoder, encoder_cache)}
+    named["further_words"] = further_words
     model = settings.model(n_components=topics, supervision=weight, **named)
     with on_cluster(cluster, checkpoint) as there:
         reading = _read(table, asked, model, there)
@@ -188,7 +191,7 @@ def _refuse_options(table: Path) -> None:
 def _refuse_meaning(needed: str, remedy: str) -> None:
     """Refuse options that need all texts in one place."""
     for name, option in given_options():
-        if name in ("classes", "encoder", "encoder_cache"):
+        if name in ("classes", "encoder", "encoder_cache", "further_words"):
             raise BadInput(f"{option} needs {needed}; leave it out, or {remedy}.")
 
 
@@ -276,6 +279,11 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: P
         note(
             "The texts are short, and grammatical words help to predict, so they are kept; "
             "topics do not show them."
+        )
+    if verbose and model.fitted.further is not None:
+        note(
+            "Classes are also predicted from grammatical words and parts of words "
+            "(--further-words no leaves these out); topics are made of other words."
         )
     starts = getattr(model, "class_starts_", None)
     if facts["classes"]:

@@ -205,8 +205,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Nonnegative data; NaN is missing.
         data_weights : array-like or sparse matrix, optional
             Weights of the cells of X, as in ``fit``.
-        side : array-like of shape (n_samples, n_dimensions), optional
-            Further vectors of the samples, which a model fitted with them needs.
+        side : array-like or sparse matrix of shape (n_samples, n_columns), optional
+            What a model fitted with ``side`` needs of the samples.
 
         Returns
         -------
@@ -293,8 +293,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             ``scores(X)``, if they are known.
         data_weights : array-like or sparse matrix, optional
             Weights of the cells of X, as in ``fit``.
-        side : array-like of shape (n_samples, n_dimensions), optional
-            Further vectors of the samples, which a model fitted with them needs.
+        side : array-like or sparse matrix of shape (n_samples, n_columns), optional
+            What a model fitted with ``side`` needs of the samples.
 
         Returns
         -------
@@ -334,8 +334,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Nonnegative data; NaN is missing.
         data_weights : array-like or sparse matrix, optional
             Weights of the cells of X, as in ``fit``.
-        side : array-like of shape (n_samples, n_dimensions), optional
-            Further vectors of the samples, which a model fitted with them needs.
+        side : array-like or sparse matrix of shape (n_samples, n_columns), optional
+            What a model fitted with ``side`` needs of the samples.
         abstain : float, default=0
             Predict only classes with at least this probability, and leave out samples that are
             unlike the labelled samples of their class (``unlike`` of 0.95 or more). Other classes
@@ -424,8 +424,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Samples and cells marked as unknown are not counted.
         sample_weight : array-like of shape (n_samples,), optional
             How often each sample counts.
-        side : array-like of shape (n_samples, n_dimensions), optional
-            Further vectors of the samples, which a model fitted with them needs.
+        side : array-like or sparse matrix of shape (n_samples, n_columns), optional
+            What a model fitted with ``side`` needs of the samples.
 
         Returns
         -------

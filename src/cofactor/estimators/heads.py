@@ -34,7 +34,17 @@ from cofactor.linear.guess import Classes, as_numbers
 from cofactor.linear.multilabel import TagModel, fit_tags, held_out_tags
 from cofactor.linear.numbers import Size, fit_numbers, held_out_numbers, mean_score, r_squared
 from cofactor.linear.pool import ExpectedScore, Pool, fit_pool, held_out_scores
-from cofactor.linear.views import Matrix, SideView, View, choose_view, row_products
+from cofactor.linear.views import (
+    FURTHER,
+    SIDE,
+    Matrix,
+    Side,
+    SideView,
+    SideViews,
+    View,
+    choose_view,
+    row_products,
+)
 from cofactor.targets.matrix import Targets
 
 TOPIC_WEIGHT = 0.1
@@ -156,9 +166,13 @@ class PooledHead:
         Length at which drawn samples are as hard to tell apart as real ones, see
         `cofactor.estimators.updates`; None if it was not measured.
     side : SideView or None
-        How the head sees further vectors of the samples; None if it needs none.
+        How the head sees vectors of the samples from outside; None if it needs none.
     side_weights : array (d, k) or None
         What each axis of these vectors adds to the score of each target.
+    further : View or None
+        How the head sees further features of the samples; None if it needs none.
+    further_weights : array (w, k) or None
+        What each further feature adds to the score of each target.
     familiar : FamiliarSamples or None
         Labelled samples that new ones are compared with; for classes.
     """
@@ -180,12 +194,27 @@ class PooledHead:
     hard_length: float | None = number(low=np.nextafter(0, 1), high=1, default=None)
     side: SideView | None = instance(SideView, default=None)
     side_weights: FloatArray | None = array("d", "k", default=None)
+    further: View | None = instance(View, default=None)
+    further_weights: FloatArray | None = array("w", "k", default=None)
     familiar: FamiliarSamples | None = instance(FamiliarSamples, default=None)
 
     def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
-        both = (self.side is None) == (self.side_weights is None)
-        return None if both else "side and side_weights need each other"
+        if (self.side is None) != (self.side_weights is None):
+            return "side and side_weights need each other"
+        if (self.further is None) != (self.further_weights is None):
+            return "further and further_weights need each other"
+        return None
+
+    @property
+    def needs_side(self) -> bool:
+        """Whether the head sees more of samples than their features."""
+        return self.side is not None or self.further is not None
+
+    def without_side(self) -> PooledHead:
+        """Return the head without its parts for the side: samples of which nothing more is known
+        than their features."""
+        return replace(self, side=None, side_weights=None, further=None, further_weights=None)
 
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic."""
@@ -206,27 +235,28 @@ class PooledHead:
         S: FloatArray,
         components: FloatArray,
         threads: Threads,
-        side: FloatArray | None = None,
+        side: Side | None = None,
     ) -> FloatArray:
         """Return the scores of samples, given their data in our units and representations.
 
-        ``side`` are their further vectors, if the head sees some.
+        ``side`` is what is known of them beside the data, if the head needs it.
         """
         words = row_products(self.view.of(data), self.weights, threads)
         shares = np.ascontiguousarray(topic_shares(S, components), dtype=np.float64)
         scores = words + row_products(shares, self.topics, threads) + self.base
-        if self.side is not None:
+        if self.needs_side:
             scores = scores + self.side_scores(side, threads)
         if self.size is None:
             return scores
         sizes = Size(self.size_mean, self.size_sd).of(totals(data))
         return np.asarray(scores + sizes[:, None] * self.size)
 
-    def side_scores(self, side: Any, threads: Threads) -> FloatArray:
-        """Return what the further vectors of samples add to their scores."""
-        assert self.side is not None
-        assert self.side_weights is not None
-        return row_products(self.side.of(side), self.side_weights, threads)
+    def side_scores(self, side: Side | None, threads: Threads) -> FloatArray:
+        """Return what is added to the scores of samples by all but their features and topics."""
+        weights: dict[str, Any] = {FURTHER: self.further_weights, SIDE: self.side_weights}
+        seen = SideViews(self.further, self.side).of(side, threads)
+        parts = [row_products(rows.values, weights[name], threads) for name, rows in seen.items()]
+        return np.asarray(sum(parts))
 
     def unlike(self, data: Observations, scores: FloatArray, threads: Threads) -> FloatArray:
         """Return how unlike the labelled samples of its predicted class each sample is.
@@ -310,7 +340,7 @@ def fit_linear_models(
     *,
     earlier: LinearModels | None = None,
     keep: bool = False,
-    side: FloatArray | None = None,
+    side: Side | None = None,
 ) -> LinearModels:
     """Fit the linear models that the head or guesses need.
 
@@ -324,8 +354,8 @@ def fit_linear_models(
         Those of an earlier fit, which are returned if they depend on the same.
     keep : bool
         Whether to note what the models depend on, so that a later fit can use them again.
-    side : array (n, d), optional
-        Further vectors of the samples, for classes.
+    side : Side, optional
+        What is known of the samples beside the data, for classes.
     """
     key = _models_key(asked, data, counts, targets, side) if keep and targets is not None else ""
     if key and earlier is not None and earlier.key == key:
@@ -346,7 +376,7 @@ def _fit_pool(
     counts: FloatArray | None,
     groups: Classes,
     threads: Threads,
-    side: FloatArray | None,
+    side: Side | None,
 ) -> tuple[Pool, Any]:
     weights = np.ones(data.shape[0]) if counts is None else counts
     importance, _ = unit_weights(groups.importance, literal=True)
@@ -370,7 +400,7 @@ def _models_key(
     data: Observations,
     counts: FloatArray | None,
     targets: Targets,
-    side: FloatArray | None,
+    side: Side | None,
 ) -> str:
     """Return the digest of all that linear models depend on: equal digests mean equal models."""
     rank = asked.rank if asked.kind == "sets" else 0  # only these depend on it
@@ -385,8 +415,8 @@ def _models_key(
     ]
     arrays += [data.column_weights, counts, targets.labelled, targets.row_weights]
     arrays += [targets.cell_weights, targets.importance]
-    arrays += [Y.data, Y.indices, Y.indptr] if issparse(Y) else [Y]
-    arrays += [] if side is None else [side]
+    for part in (Y, *(side.parts if side is not None else ())):
+        arrays += [part.data, part.indices, part.indptr] if issparse(part) else [part]
     for part in arrays:
         held = np.zeros(0) if part is None else np.ascontiguousarray(part)
         digest.update(repr((part is None, held.dtype.str, held.shape)).encode())
@@ -452,9 +482,10 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
     absent = np.where(present.any(axis=0), 0.0, ABSENT_CLASS_SCORE)
     weights, base = pool.model
     weights, base = weights - weights.mean(axis=1, keepdims=True), base - base.mean()
-    side = pool.side_weights
-    if side is not None:
-        side = (side - side.mean(axis=1, keepdims=True)) @ present
+    side = {
+        name: (own - own.mean(axis=1, keepdims=True)) @ present
+        for name, own in pool.side_weights.items()
+    }
     return PooledHead(
         pool.view,
         weights @ present,
@@ -462,8 +493,10 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
         topics @ present,
         held_out=pool.held_out,
         held_out_unlike=pool.held_out_unlike,
-        side=pool.side,
-        side_weights=side,
+        side=pool.side.vectors,
+        side_weights=side.get(SIDE),
+        further=pool.side.further,
+        further_weights=side.get(FURTHER),
         familiar=None
         if pool.familiar is None
         else pool.familiar.renumbered(present.argmax(axis=1)),
@@ -526,7 +559,7 @@ def held_out_predictions(
     groups: Classes | None,
     exponent: int,
     threads: Threads,
-    side: FloatArray | None = None,
+    side: Side | None = None,
     *,
     exposed: bool = False,
 ) -> FloatArray:

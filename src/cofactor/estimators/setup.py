@@ -42,6 +42,7 @@ from cofactor.estimators.units import (
     unit_weights,
 )
 from cofactor.linear.guess import Classes, Guess, as_numbers, counted_guess, pooled_guess
+from cofactor.linear.views import Side
 from cofactor.noise import Noise, likelihood_supervision
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty
@@ -184,8 +185,8 @@ class Input(NamedTuple):
     scale_counts: bool = True
     """Whether sample weights may be scaled; not where further rows must have the same units."""
     all_groups: bool = False
-    side: FloatArray | None = None
-    """Further vectors of the samples (n, d), for the linear models."""
+    side: Side | None = None
+    """What is known of the samples beside the data, for the linear models."""
 
     @property
     def kind(self) -> str:

@@ -27,6 +27,7 @@ from cofactor.estimators.setup import Settings
 from cofactor.estimators.streaming import with_stream_head
 from cofactor.estimators.units import unit_observations
 from cofactor.linear.pool import ExpectedScore
+from cofactor.linear.views import Side
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.classes import refuse_weightless, weigh_classes
 from cofactor.targets.values import ValueCoding
@@ -107,10 +108,11 @@ class Supervised(Factorization):
             columns (1, n_features). Of a sparse matrix only the stored cells are observed.
         target_weights : array-like, optional
             Confidence in each label, shape (n_samples,), or in each cell of the targets.
-        side : array-like of shape (n_samples, n_dimensions), optional
-            Further vectors of the samples, of any sign, such as those of an encoder of texts. They
-            help to predict classes with ``head="pooled"``; topics are made of X alone. The model
-            needs them for predictions, too.
+        side : array-like or sparse matrix of shape (n_samples, n_columns), optional
+            What is known of the samples beside X: vectors of any sign, such as those of an encoder
+            of texts, or, if it is sparse, further features, which are nonnegative. It helps to
+            predict classes with ``head="pooled"``; topics are made of X alone. The model needs it
+            for predictions, too.
 
         Returns
         -------
@@ -142,7 +144,8 @@ class Supervised(Factorization):
         sample of the others, together up to 2**21 stored cells (about 25 MB). The head is fitted on
         them at its first use after a batch, so predicting after every batch is slow. If a ``fit``
         came before, or a saved model was loaded, that model's head stays in use until the
-        stream has seen as many labels as that model, and one of each of its classes.
+        stream has seen as many labels as that model, and one of each of its classes. The head of a
+        stream sees X alone.
 
         Parameters
         ----------
@@ -176,8 +179,8 @@ class Supervised(Factorization):
         before: Fitted | None = getattr(self, "_fitted", None)
         if before is not None and before.head is not None and before.head.side is not None:
             raise ValueError(
-                "partial_fit cannot go on from a model that was fitted with side; fit again with "
-                "all samples, or without side."
+                "partial_fit cannot go on from a model that was fitted with vectors as side; fit "
+                "again with all samples, or without side."
             )
         known = before is not None and before.target_components is not None
         X = validation.check_data(self, X, reset=not known)
@@ -328,6 +331,7 @@ class Supervised(Factorization):
         if kind == "classes":
             groups = counted_groups(self._task, targets, None, len(self.components_))
         exponent = self.fitted.units.data
+        side = None if side is None else validation.check_side(side, data.shape[0])
         with Threads(self.n_jobs) as threads:
             return held_out_predictions(
                 kind, data, targets, groups, exponent, threads, side, exposed=self.is_exposed
@@ -357,8 +361,8 @@ class Supervised(Factorization):
             ``transform(X)``, if it is known.
         data_weights : array-like or sparse matrix, optional
             Weights of the cells of X, as in ``fit``.
-        side : array-like of shape (n_samples, n_dimensions), optional
-            Further vectors of the samples, which a model fitted with them needs.
+        side : array-like or sparse matrix of shape (n_samples, n_columns), optional
+            What a model fitted with ``side`` needs of the samples.
 
         Returns
         -------
@@ -370,7 +374,7 @@ class Supervised(Factorization):
                 "cannot predict; fit it with labels, or use transform."
             )
         head = self.pooled_head
-        side = validation.check_known_side(None if head is None else head.side, side, X)
+        side = validation.check_known_side(head, side, X)
         S = self._represent(X, data_weights) if representation is None else representation
         if head is None:
             return np.asarray(S @ self.target_components_)
@@ -395,12 +399,7 @@ class Supervised(Factorization):
         return self.pooled_head.view.of(self.own_units(X, None))
 
     def _pooled(
-        self,
-        head: PooledHead,
-        X: Any,
-        S: FloatArray,
-        data_weights: Any,
-        side: FloatArray | None = None,
+        self, head: PooledHead, X: Any, S: FloatArray, data_weights: Any, side: Side | None = None
     ) -> FloatArray:
         data = self.own_units(X, data_weights)
         with Threads(self.n_jobs) as threads:

@@ -7,6 +7,7 @@ samples drawn from memory stand for them, with the weight of the labels that the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from cofactor.estimators.inference import masses, solve_rows, topic_shares
 from cofactor.estimators.validation import as_divergence
 from cofactor.linear.corrections import ScoredRows, correct_scores
 from cofactor.linear.familiar import FamiliarSamples
-from cofactor.linear.views import Matrix, row_products
+from cofactor.linear.views import Matrix, Side, row_products
 from cofactor.targets.classes import ClassCoding, label_shares
 from cofactor.targets.matrix import Targets
 
@@ -110,12 +111,15 @@ class Labelled(NamedTuple):
         Those of all classes, the new ones last.
     weights : array (n,)
         Weight of each label by its class.
+    side : Side or None
+        What is known of them beside X, if the head needs it.
     """
 
     X: Any
     S: FloatArray
     targets: Targets
     weights: FloatArray
+    side: Side | None = None
 
 
 class RememberedSamples(NamedTuple):
@@ -166,7 +170,11 @@ def learn_labels(
 
 def _select(further: Labelled, rows: Any) -> Labelled:
     return Labelled(
-        further.X[rows], further.S[rows], further.targets.select(rows), further.weights[rows]
+        further.X[rows],
+        further.S[rows],
+        further.targets.select(rows),
+        further.weights[rows],
+        None if further.side is None else further.side[rows],
     )
 
 
@@ -207,7 +215,14 @@ def _with_classes(head: PooledHead, A: FloatArray, B: FloatArray, old: int) -> P
         base=np.pad(head.base, (0, n_new)),
         topics=np.hstack([head.topics, logs[:, old:]]),
         labels=None if head.labels is None else np.pad(head.labels, (0, n_new)),
+        further_weights=_further(head, lambda own: np.pad(own, ((0, 0), (0, n_new)))),
     )
+
+
+def _further(head: PooledHead, change: Callable[[FloatArray], FloatArray]) -> FloatArray | None:
+    """Return changed weights of further features, if the head sees some."""
+    own = head.further_weights
+    return None if own is None else np.ascontiguousarray(change(own))
 
 
 def _corrected(
@@ -245,6 +260,7 @@ def _corrected(
         weights=(head.weights + change.added.weights) * change.factor,
         base=(head.base + change.added.base) * change.factor + change.base,
         topics=head.topics * change.factor,
+        further_weights=_further(head, lambda own: own * change.factor),
         labels=labels,
         hard_length=hard,
         familiar=_more_familiar(head, estimator, further, threads),
@@ -306,8 +322,8 @@ def _rows(
     drawn: Any = (
         S @ A if head.view.mean is not None else draw_samples(S, A, further.X, length, random)
     )
-    parts = [(further.X, further.S), (drawn, S)]
-    V, Z = zip(*(_scored(head, estimator, X, own, threads) for X, own in parts), strict=True)
+    parts = [(further.X, further.S, further.side), (drawn, S, None)]
+    V, Z = zip(*(_scored(head, estimator, *part, threads) for part in parts), strict=True)
     shares = [label_shares(further.targets), softmax(np.where(new, -np.inf, Z[1]), axis=1)]
     weights = np.r_[further.weights, np.full(len(S), weight)]
     values = csr_array(stack_sparse(V)) if issparse(V[0]) else np.vstack(V)
@@ -315,11 +331,12 @@ def _rows(
 
 
 def _scored(
-    head: PooledHead, estimator: Any, X: Any, S: FloatArray, threads: Threads
+    head: PooledHead, estimator: Any, X: Any, S: FloatArray, side: Side | None, threads: Threads
 ) -> tuple[Any, FloatArray]:
     """Return the view of samples and their scores."""
     data = estimator.own_units(X)
-    return head.view.of(data), head.scores(data, S, estimator.components_, threads)
+    seen = head if side is not None else head.without_side()
+    return head.view.of(data), seen.scores(data, S, estimator.components_, threads, side)
 
 
 def _in_order(fitted: Fitted, coding: ClassCoding) -> Fitted:
@@ -333,6 +350,7 @@ def _in_order(fitted: Fitted, coding: ClassCoding) -> Fitted:
             base=head.base[order],
             topics=head.topics[:, order],
             labels=None if head.labels is None else head.labels[order],
+            further_weights=_further(head, lambda own: own[:, order]),
             familiar=None
             if head.familiar is None
             else head.familiar.renumbered(np.argsort(np.arange(len(head.base))[order])),

@@ -16,6 +16,7 @@ from cofactor.engine.factors import FACTOR_NAMES, Factors
 from cofactor.engine.observations import Observations, observe
 from cofactor.errors import Parameter, ParameterError
 from cofactor.io import platform
+from cofactor.linear.views import Side
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
@@ -223,19 +224,29 @@ def check_counts(sample_weight: Any, X: Any) -> FloatArray | None:
     return weights
 
 
-def check_side(side: Any, n: int, width: int | None = None) -> FloatArray:
-    """Return further vectors of n samples as an array of floats (n, width)."""
+def check_side(side: Any, n: int, widths: tuple[int | None, int | None] | None = None) -> Side:
+    """Return what is known of n samples beside X: vectors, or further features if it is sparse.
+
+    ``widths`` are those of the fit, of vectors and of further features; None if anything fits.
+    """
+    if not isinstance(side, Side):
+        side = Side(further=side) if sp.issparse(side) else Side(vectors=side)
+    vectors, further = side.parts
+    known = (None, None) if widths is None else widths
+    return Side(
+        None if vectors is None else _check_vectors(vectors, n, known[0]),
+        None if further is None else _check_further(further, n, known[1]),
+    )
+
+
+def _check_vectors(side: Any, n: int, width: int | None) -> FloatArray:
     array = np.asarray(check_numbers("side", side))
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise ValueError(
             f"side has shape {array.shape} and dtype {array.dtype}; pass one row of numbers for "
             "each sample."
         )
-    if len(array) != n:
-        raise ValueError(f"side has {len(array)} rows, but X has {n}; pass one for each sample.")
-    if not array.shape[1] or (width is not None and array.shape[1] != width):
-        wanted = "at least one" if width is None else f"the {width} of the fit"
-        raise ValueError(f"side has {array.shape[1]} columns; it needs {wanted}.")
+    _check_side_shape(array.shape, n, width)
     array = array.astype(np.float32 if array.dtype == np.float16 else array.dtype, copy=False)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
@@ -246,8 +257,28 @@ def check_side(side: Any, n: int, width: int | None = None) -> FloatArray:
     return array
 
 
+def _check_further(side: Any, n: int, width: int | None) -> sp.csr_array:
+    """Return further features of n samples."""
+    rows = sp.csr_array(side, dtype=np.float64)
+    _check_side_shape(rows.shape, n, width)
+    if not np.isfinite(rows.data).all() or float(rows.data.min(initial=0.0)) < 0:
+        raise ValueError(
+            "side is sparse and has entries that are negative or not finite; pass vectors of any "
+            "sign as an array."
+        )
+    return rows
+
+
+def _check_side_shape(shape: tuple[int, ...], n: int, width: int | None) -> None:
+    if shape[0] != n:
+        raise ValueError(f"side has {shape[0]} rows, but X has {n}; pass one for each sample.")
+    if not shape[1] or (width is not None and shape[1] != width):
+        wanted = "at least one" if width is None else f"the {width} of the fit"
+        raise ValueError(f"side has {shape[1]} columns; it needs {wanted}.")
+
+
 def check_side_use(head: str, kind: str) -> None:
-    """Refuse further vectors of samples where nothing can use them."""
+    """Refuse a side of samples where nothing can use it."""
     if head != "pooled":
         raise ValueError(f"side needs head='pooled', but head={head!r}; leave side out.")
     if kind != "classes":
@@ -257,23 +288,35 @@ def check_side_use(head: str, kind: str) -> None:
         )
 
 
-def check_known_side(view: Any, side: Any, X: Any) -> FloatArray | None:
-    """Return further vectors of samples for a head that sees them by ``view``, or by none."""
-    if view is None and side is None:
+def check_known_side(head: Any, side: Any, X: Any) -> Side | None:
+    """Return what is known of samples beside X, as a head needs it."""
+    needed = head is not None and head.needs_side
+    if not needed and side is None:
         return None
-    if view is None:
+    if not needed:
         raise ValueError("side is given, but the model was fitted without it; leave it out.")
     if isinstance(X, RowBlocks):
         raise ValueError(
             "The model was fitted with side, so it cannot predict RowBlocks; pass an array X."
         )
-    if side is None:
-        raise ValueError(
-            f"The model was fitted with side, vectors of {len(view.mean)} dimensions; pass those "
-            "of these samples as side."
-        )
+    vectors = None if head.side is None else len(head.side.mean)
+    further = None if head.further is None else len(head.further_weights)
+    kinds = {f"vectors of {vectors} dimensions": vectors, f"{further} further features": further}
+    wanted = " and ".join(kind for kind, width in kinds.items() if width is not None)
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    return check_side(side, rows, len(view.mean))
+    if isinstance(side, Side):  # which may hold more than a head needs
+        side = Side(
+            None if vectors is None else side.vectors, None if further is None else side.further
+        )
+    found = None if side is None else check_side(side, rows, (vectors, further))
+    if found is None or [part is None for part in found.parts] != [
+        vectors is None,
+        further is None,
+    ]:
+        raise ValueError(
+            f"The model was fitted with side, {wanted}; pass those of these samples as side."
+        )
+    return found
 
 
 def check_indices(name: str, indices: Any, size: int, what: str) -> IntArray:

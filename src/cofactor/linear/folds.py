@@ -8,6 +8,7 @@ equal repeated rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from cofactor._types import BoolArray, FloatArray, IntArray
+from cofactor.linear.views import Side
 
 HashWords = NDArray[np.uint64]
 CELL_PRECISION = 2.0**20
@@ -90,22 +92,20 @@ class Distinct:
 
 
 def distinct_rows(
-    view: Any, shares: Any, labelled: BoolArray, counts: FloatArray, side: FloatArray | None = None
+    view: Any, shares: Any, labelled: BoolArray, counts: FloatArray, side: Side | None = None
 ) -> Distinct:
     """Find the distinct samples of a view; ``shares`` are the classes of the labelled ones.
 
-    If they are sparse, all samples must be labelled. Samples with different vectors ``side`` are
-    distinct, too.
+    If they are sparse, all samples must be labelled. Samples that differ in ``side`` are distinct,
+    too.
     """
     known = shares if issparse(shares) else np.where(labelled[:, None], shares, 0.0)
     cells, labels = csr_array(view), csr_array(known)
     sides = [(_content(cells, seed), _content(labels, seed)) for seed in (1, 2)]
     first, second = (one + mix_bits(other + np.uint64(3)) for one, other in sides)
-    if side is not None:
-        of_vectors = _vector_contents(side)
+    for salt, found in _side_contents(side):
         first, second = (
-            one + mix_bits(other + np.uint64(5))
-            for one, other in zip((first, second), of_vectors, strict=True)
+            one + mix_bits(other + salt) for one, other in zip((first, second), found, strict=True)
         )
     used = np.flatnonzero(counts > 0)
     order = used[np.lexsort((used, second[used], first[used]))]
@@ -114,6 +114,14 @@ def distinct_rows(
     starts = np.flatnonzero(new)
     weights = np.add.reduceat(counts[order].astype(np.float64), starts)
     return Distinct(order[starts], weights, starts, order)
+
+
+def _side_contents(side: Side | None) -> Iterator[tuple[np.uint64, tuple[HashWords, HashWords]]]:
+    """Yield two numbers for each sample for each part of the side, and what tells parts apart."""
+    if side is not None and side.vectors is not None:
+        yield np.uint64(5), _vector_contents(side.vectors)
+    if side is not None and side.further is not None:
+        yield np.uint64(7), (_content(side.further, 1), _content(side.further, 2))
 
 
 def _vector_contents(vectors: FloatArray) -> tuple[HashWords, HashWords]:

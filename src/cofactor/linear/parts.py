@@ -454,6 +454,8 @@ class ViewParts:
         What the columns are made of; None if they are those of the samples.
     vectors : bool
         Whether samples are vectors from outside, whose classes are taken for Gaussians.
+    spreads : bool
+        Whether labels spread to neighbours.
     """
 
     X: Matrix
@@ -462,6 +464,7 @@ class ViewParts:
     share: float = 1.0
     axes: Axes | None = None
     vectors: bool = False
+    spreads: bool = True
     graph_rows: IntArray = field(init=False)
     graph: Matrix | None = field(init=False)
 
@@ -470,7 +473,7 @@ class ViewParts:
         some = np.r_[np.flatnonzero(known), np.flatnonzero(~known)][:MAX_GRAPH_ROWS]
         self.graph_rows = np.sort(some)
         self.near = self.X.select(self.graph_rows)
-        use = not known.all() and len(some) > 2
+        use = self.spreads and not known.all() and len(some) > 2
         # Single precision suffices for cosines of vectors, and halves the time.
         near = self.near.single_precision() if self.vectors else self.near
         self.graph = neighbour_graph(near) if use else None

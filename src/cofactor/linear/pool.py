@@ -1,10 +1,11 @@
 """The pool: the parts of one or more views, weighted by how they predict held-out labels.
 
 Held-out labels choose the penalty of softmax regression and the weights of the parts, which also
-calibrate the probabilities. The first view is that of the features; further ones may be those of
-axes of the features and of vectors from outside ("side"). Each view chooses its own penalty, then
-the parts of all views are weighed together, on the same folds. Weights of axes are folded back to
-the features, so the pool has one linear model of the features, and one of the side.
+calibrate the probabilities. The first view is that of the features; others may be those of axes of
+the features, of further features, and of vectors from outside ("side"). Each view chooses its own
+penalty, then the parts of all views are weighed together, on the same folds. Weights of axes are
+folded back to the features, so the pool has one linear model of the features, one of further
+features, and one of vectors.
 
 Where no label can be held out, views teach each other: parts that learn from unlabelled samples
 are fitted once more, to what all views guess together.
@@ -18,7 +19,7 @@ the shares that all views guess together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,17 @@ from cofactor.linear.parts import (
     softmax_regression,
 )
 from cofactor.linear.penalties import SOFTMAX_PENALTIES, USUAL_PENALTY
-from cofactor.linear.views import Axes, Matrix, SideView, View, choose_view, one_blas_thread
+from cofactor.linear.views import (
+    FURTHER,
+    SIDE,
+    Axes,
+    Matrix,
+    Side,
+    SideViews,
+    View,
+    choose_view,
+    one_blas_thread,
+)
 from cofactor.metrics.accuracy import wilson_interval
 
 MAX_TEN_FOLD_LABELS = 60
@@ -57,9 +68,9 @@ FOLD_ROUNDS = 8
 """Number of rounds of expectation maximisation with some labels hidden."""
 MIN_PART_SHARE = 0.05
 """Minimum weight of a part, relative to its usual one: unlucky labels must not silence all."""
-FEATURES, AXES, SIDE = "", "axes ", "side "
-"""Kinds of views; they come before the names of their parts."""
-VIEW_SHARES = {FEATURES: 0.5, AXES: 0.5, SIDE: 0.7}
+FEATURES, AXES = "", "axes "
+"""Views of the features; they come before the names of their parts."""
+VIEW_SHARES = {FEATURES: 0.5, AXES: 0.5, FURTHER: 0.25, SIDE: 0.7}
 """Usual weights of the parts of each kind of view beside others, relative to those of the view
 alone."""
 VIEWS_STRENGTH = 10.0
@@ -198,9 +209,9 @@ class Pool:
     """Held-out predictions: confidence, whether right, and weight of each (3, n)."""
     held_out_unlike: FloatArray | None = None
     """How unlike the labelled samples of its predicted class each held-out one is (n,)."""
-    side: SideView | None = None
-    side_weights: FloatArray | None = None
-    """What each axis of the side adds to the score of each class (d, c)."""
+    side: SideViews = field(default_factory=SideViews)
+    side_weights: dict[str, FloatArray] = field(default_factory=dict)
+    """What each column of a view of the side adds to the score of each class, by the view."""
     familiar: FamiliarSamples | None = None
     """Labelled samples that new ones are compared with."""
 
@@ -229,7 +240,7 @@ def fit_pool(
     exponent: int = 0,
     confidence: FloatArray | None = None,
     importance: FloatArray | None = None,
-    side: FloatArray | None = None,
+    side: Side | None = None,
     axes: FindAxes | None = None,
     exposed: bool = False,
     keep_samples: bool = False,
@@ -238,9 +249,9 @@ def fit_pool(
 
     ``shares`` are the classes of the labelled samples and ``confidence`` their weights, up to 1;
     ``importance`` are the weights of their classes. The data were divided by 2**exponent. ``side``
-    (n, d) are further vectors of the samples. If ``axes`` is given, the axes that it finds are a
-    view, too. If totals are scales (``exposed``), principal axes of the features take their place.
-    ``keep_samples``: keep labelled samples, so that others can be compared with them.
+    is what is known of the samples beside the data. If ``axes`` is given, the axes that it finds
+    are a view, too. If totals are scales (``exposed``), principal axes of the features take their
+    place. ``keep_samples``: keep labelled samples, so that others can be compared with them.
     """
     with one_blas_thread():
         view = choose_view(data, counts, exponent, exposed=exposed)
@@ -250,15 +261,18 @@ def fit_pool(
         labels = _distinct_labels(
             samples, distinct, counts, shares, labelled, confidence, importance
         )
-        views, side_view = _views(samples, labels, distinct, side, axes, exposed)
+        views, of_side = _views(samples, labels, distinct, side, axes, exposed)
         fit = _fit_parts(views)
-        models = [parts.fold(model) for parts, model in zip(views, fit.models, strict=True)]
-        side_model = None if side_view is None else models.pop()
-        model = _sum(models)
+        models = {
+            parts.name: parts.fold(model) for parts, model in zip(views, fit.models, strict=True)
+        }
+        own = _sum([model for name, model in models.items() if name in (FEATURES, AXES)])
+        base = np.sum([model.base for model in models.values()], axis=0)
+        model = LinearModel(own.weights, base)
         scores = model.scores(Matrix(V, threads))
-        if side_view is not None and side_model is not None:
-            model = LinearModel(model.weights, model.base + side_model.base)
-            scores = scores + side_model.scores(Matrix(side_view.of(side), threads))
+        seen = of_side.of(side, threads)
+        for name, rows in seen.items():
+            scores = scores + rows.times(models[name].weights)
         sharpness = _sharpness(scores[~labelled & (counts > 0)])
         familiar = familiar_samples(samples, labels) if keep_samples else None
         held_out = expected = unlike = None
@@ -276,8 +290,8 @@ def fit_pool(
         expected,
         held_out,
         unlike,
-        side_view,
-        None if side_model is None else side_model.weights,
+        of_side,
+        {name: models[name].weights for name in seen},
         familiar,
     )
     return pool, scores
@@ -289,7 +303,7 @@ def held_out_scores(
     shares: FloatArray,
     labelled: BoolArray,
     threads: Threads,
-    side: FloatArray | None = None,
+    side: Side | None = None,
     axes: FindAxes | None = None,
     *,
     exponent: int = 0,
@@ -343,31 +357,24 @@ def _views(
     X: Matrix,
     labels: Labels,
     distinct: Distinct,
-    side: FloatArray | None,
+    side: Side | None,
     axes: FindAxes | None,
     exposed: bool = False,
-) -> tuple[list[ViewParts], SideView | None]:
-    """Return all views of the distinct samples X; that of the side comes last, if there is one."""
+) -> tuple[list[ViewParts], SideViews]:
+    """Return all views of the distinct samples X, and how their side is seen."""
     shown: dict[str, tuple[Matrix, Axes | None]] = {} if exposed else {FEATURES: (X, None)}
     if exposed or axes is not None:
         found = (axes or principal_axes)(X, distinct.weights)
         shown[AXES] = found.of(X), found
-    view = None
+    of_side = SideViews()
     if side is not None:
-        shown[SIDE], view = _side_view(side, distinct, X.threads)
+        # The distinct samples come in an order of their own, so the sums are the same for permuted
+        # rows.
+        rows = side[distinct.rows]
+        of_side = SideViews.fitted(rows, distinct.weights)
+        shown |= {name: (seen, None) for name, seen in of_side.of(rows, X.threads).items()}
     shares = VIEW_SHARES if len(shown) > 1 else dict.fromkeys(shown, 1.0)
-    return [_view_parts(*shown[name], labels, name, shares[name]) for name in shown], view
-
-
-def _side_view(
-    side: FloatArray, distinct: Distinct, threads: Threads
-) -> tuple[tuple[Matrix, None], SideView]:
-    """Return what vectors show of the distinct samples, and how they are seen."""
-    # The distinct samples come in an order of their own, so the sums are the same for permuted
-    # rows.
-    vectors = np.asarray(side[distinct.rows], dtype=np.float64)
-    view = SideView.fitted(vectors, distinct.weights)
-    return (Matrix(view.of(vectors), threads), None), view
+    return [_view_parts(*shown[name], labels, name, shares[name]) for name in shown], of_side
 
 
 def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: float) -> ViewParts:
@@ -375,7 +382,7 @@ def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: 
     if not X.is_sparse and min(X.shape) <= MAX_ROTATED_SIDE:
         X, basis = X.rotated()
         axes = Axes(basis, np.zeros(basis.shape[1])) if axes is None else axes.rotated(basis)
-    return ViewParts(X, labels, name, share, axes, vectors=name == SIDE)
+    return ViewParts(X, labels, name, share, axes, vectors=name == SIDE, spreads=name != FURTHER)
 
 
 def _sum(models: Sequence[LinearModel]) -> LinearModel:

@@ -11,9 +11,12 @@ so that a penalty has the same effect on all data.
 
 A `View` says how data are seen; a `Matrix` is what it shows, with the products that models need.
 `Axes` are sums of a view's columns, such as its principal axes, which make a further view; what a
-model learns about them is folded back to the columns. A `SideView` says how vectors from outside
-are seen, such as those of an encoder of texts. They are centred and divided by one number. Their
-axes are not scaled apart: that costs 2 to 10 points of accuracy with few labels.
+model learns about them is folded back to the columns.
+
+A `Side` holds what is known of samples beside their features: further features, which are sparse
+and seen like the first ones, and vectors from outside, such as those of an encoder of texts;
+`SideViews` say how. Vectors are centred and divided by one number (`SideView`). Their axes are not
+scaled apart: that costs 2 to 10 points of accuracy with few labels.
 """
 
 from __future__ import annotations
@@ -23,16 +26,22 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from threading import Lock
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, hstack, issparse, vstack
 from threadpoolctl import ThreadpoolController
 
 from cofactor._fields import FieldSizes, array, instance, number
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.factors import cross, pad
-from cofactor.engine.observations import Layout, Observations, compressed_layout, full_layout
+from cofactor.engine.observations import (
+    Layout,
+    Observations,
+    compressed_layout,
+    full_layout,
+    observe,
+)
 from cofactor.engine.threads import Threads
 
 MAX_SPARSE_SHARE = 0.25
@@ -41,6 +50,8 @@ MAX_STANDARDISED = 1e100
 """Larger standardised values are clipped, so that scores stay finite."""
 MAX_EVEN_VARIATION = 0.5
 """Integers whose totals vary more than this, relative to their mean, are counts."""
+FURTHER, SIDE = "further ", "side "
+"""Views of further features and of vectors; they come before the names of their parts."""
 Kind = Literal["rows", "roots", "columns"]
 VIEW_KINDS = get_args(Kind)
 
@@ -91,6 +102,38 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
+class Side:
+    """What is known of samples beside their features; it helps to predict, but makes no topics.
+
+    Parameters
+    ----------
+    vectors : array (n, d) or None
+        Vectors from outside, of any sign.
+    further : csr_array (n, w) or None
+        Further features, nonnegative.
+    """
+
+    vectors: FloatArray | None = None
+    further: csr_array | None = None
+
+    def __getitem__(self, rows: Any) -> Side:
+        """Return what is known of some samples."""
+        return Side(*(None if part is None else part[rows] for part in self.parts))
+
+    def above(self, other: Side) -> Side:
+        """Return what is known of these samples, then of other ones."""
+        vectors = [one for one in (self.vectors, other.vectors) if one is not None]
+        further = [one for one in (self.further, other.further) if one is not None]
+        return Side(
+            np.vstack(vectors) if vectors else None, csr_array(vstack(further)) if further else None
+        )
+
+    @property
+    def parts(self) -> tuple[FloatArray | None, csr_array | None]:
+        return self.vectors, self.further
+
+
+@dataclass(frozen=True, eq=False)
 class SideView:
     """How vectors from outside look to linear models: centred, and divided by one number.
 
@@ -125,6 +168,31 @@ class SideView:
         shown /= self.scale  # in place: vectors of many texts fill the memory
         shown[~rows.any(axis=1)] = 0.0
         return shown
+
+
+class SideViews(NamedTuple):
+    """How the parts of a side look to linear models; None stands for a part that is not there."""
+
+    further: View | None = None
+    vectors: SideView | None = None
+
+    @classmethod
+    def fitted(cls, side: Side, counts: FloatArray) -> SideViews:
+        """Return the views of the parts that samples have; ``counts`` are sample weights."""
+        further, vectors = side.further, side.vectors
+        return cls(
+            None if further is None else _of_lengths(View("rows"), observe(further), counts),
+            None if vectors is None else SideView.fitted(np.asarray(vectors, np.float64), counts),
+        )
+
+    def of(self, side: Side | None, threads: Threads) -> dict[str, Matrix]:
+        """Return the parts of a side as they are seen, by the names of their views."""
+        seen: dict[str, Any] = {}
+        if self.further is not None:
+            seen[FURTHER] = self.further.of(observe(side.further))  # type: ignore[union-attr]
+        if self.vectors is not None:
+            seen[SIDE] = self.vectors.of(side.vectors)  # type: ignore[union-attr]
+        return {name: Matrix(values, threads) for name, values in seen.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +239,11 @@ def choose_view(
     counts_like = integers and _variation(data, counts) > MAX_EVEN_VARIATION
     if dense and not exposed and not counts_like and not _equal_lengths(data):
         return _standardising(data, counts)
-    view = View("roots" if integers or exposed else "rows")
+    return _of_lengths(View("roots" if integers or exposed else "rows"), data, counts)
+
+
+def _of_lengths(view: View, data: Observations, counts: FloatArray) -> View:
+    """Return the view with the scale of rows of length one."""
     rows = view.of(data)
     total = max(float(_rounded(counts).sum()), 1e-300)
     terms = _rounded(rows.data * np.repeat(counts, np.diff(rows.indptr)), len(counts))

@@ -167,7 +167,7 @@ def _tested_by_fit(material: Material) -> Tested | None:
     if material.kind == "classes" and estimator.coding.kind == "soft":
         y = np.where(labelled[:, None], np.eye(len(material.classes))[material.labels], np.nan)
     head = estimator.pooled_head
-    side = None if head is None or head.side is None else material.side
+    side = None if head is None or not head.needs_side else material.side
     scores = estimator.held_out_predictions(material.X, y, side=side)
     rows = np.flatnonzero(~np.isnan(scores).all(axis=1))
     if not len(rows):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.estimators.inference import topic_shares
+from cofactor.linear.views import Side
 from cofactor.report.nouns import TEXTS, Nouns
 from cofactor.targets.classes import holds_sets, is_unknown
 from cofactor.targets.reading import (
@@ -56,7 +57,7 @@ class Material:
     unknown_labels: list[str] = field(default_factory=list)  # labels the model does not know
     rows: Sequence[int | str] | None = None  # the documents' rows in their table, or their names
     with_texts: bool = True  # whether the page may show texts
-    side: np.ndarray | None = None  # vectors of the documents, if the model has an encoder
+    side: Side | None = None  # what predictions need of the documents beside X
     nouns: Nouns = TEXTS
     normalised: Any = None  # the matrix that simple methods see; None: X
     rank: Callable[..., np.ndarray] = rank_words  # how the first words of topics are chosen

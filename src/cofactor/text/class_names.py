@@ -30,7 +30,7 @@ from cofactor.engine.threads import Threads
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.linear.familiar import unit_rows
 from cofactor.linear.parts import naive_bayes
-from cofactor.linear.views import Matrix
+from cofactor.linear.views import Matrix, Side
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.reading import labelled_mask
 from cofactor.text.describe.predictions import infer_task
@@ -105,10 +105,10 @@ class NameLabels(NamedTuple):
     starts: Table[ClassStart]
     known: bool  # whether some labels are known
 
-    def given(self, side: FloatArray | None) -> dict[str, Any]:
+    def given(self, side: Side | None) -> dict[str, Any]:
         """Return further arguments of a fit with these labels.
 
-        Vectors that only labels from the same vectors could judge are left out.
+        A side that only labels from the same texts could judge is left out.
         """
         weights = {"target_weights": self.weights}
         return weights | ({} if side is None or not self.known else {"side": side})

@@ -14,6 +14,7 @@ from scipy import sparse as sp
 from cofactor._fields import array, number
 from cofactor._types import FloatArray
 from cofactor.estimators.inference import topic_shares
+from cofactor.linear.views import Side
 from cofactor.targets.classes import holds_sets, is_unknown
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import as_frame, native
@@ -134,10 +135,11 @@ def _read(place: int, document: Any) -> str:
 
 
 class DocumentRows(NamedTuple):
-    """Documents as a model sees them: their words and, if it has an encoder, their vectors."""
+    """Documents as a model sees them: their words and, if predictions need them, vectors and
+    further words."""
 
     X: sp.csr_array
-    side: FloatArray | None = None
+    side: Side | None = None
 
     def select(self, rows: Any) -> DocumentRows:
         """Return some documents."""
@@ -145,16 +147,25 @@ class DocumentRows(NamedTuple):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The vectors as an argument of an estimator's methods, if there are some."""
+        """The side as an argument of an estimator's methods, if there is one."""
         return {} if self.side is None else {"side": self.side}
 
 
 def document_rows(model: Any, documents: Any) -> DocumentRows:
     """Return documents as a fitted model sees them."""
-    texts, record = read_documents(documents), model.fitted.encoder
-    X = document_matrix(model.vectorizer_, texts)
-    side = None if record is None else encode_texts(model.encoder, texts, record.width)
-    return DocumentRows(X, side)
+    texts = read_documents(documents)
+    return DocumentRows(document_matrix(model.vectorizer_, texts), document_side(model, texts))
+
+
+def document_side(model: Any, texts: list[str]) -> Side | None:
+    """Return what predictions of a fitted model need of texts beside their words."""
+    record, head = model.fitted.encoder, getattr(model.estimator_, "pooled_head", None)
+    vectors, further = None, None
+    if record is not None:
+        vectors = encode_texts(model.encoder, texts, record.width)
+    if head is not None and head.further is not None:
+        further = model.fitted.further.of(texts, model.vectorizer_)
+    return None if vectors is None and further is None else Side(vectors, further)
 
 
 def document_matrix(vectorizer: Any, documents: Any) -> sp.csr_array:
@@ -164,7 +175,7 @@ def document_matrix(vectorizer: Any, documents: Any) -> sp.csr_array:
 
 @dataclass(frozen=True, eq=False)
 class FittedDocuments:
-    """The matrix of the documents that a model was fitted on, and their vectors, for a later refit.
+    """The matrix of the documents that a model was fitted on, and their side, for a later refit.
 
     It stays in memory with the model; neither ``save`` nor pickle keeps it.
     """
@@ -172,8 +183,8 @@ class FittedDocuments:
     texts: str  # digest of the documents
     X: Any
     estimator: Any  # the model's representations and scores of the documents are from this one
-    side: FloatArray | None = None  # vectors of an encoder that fit the texts
-    encoded: bool = False  # whether the encoder was asked
+    side: Side | None = None  # vectors of an encoder that fit the texts, and further words
+    asked: bool = False  # whether the fit asked for it
 
     @staticmethod
     def known(model: Any, texts: list[str]) -> FittedDocuments | None:
@@ -188,7 +199,8 @@ class FittedDocuments:
 def known_rows(model: Any, texts: list[str]) -> DocumentRows:
     """Return texts as a fitted model sees them; reuse those of its fit if they are known."""
     known = FittedDocuments.known(model, texts)
-    if known is None or (known.side is None and model.fitted.encoder is not None):
+    head = getattr(model.estimator_, "pooled_head", None)
+    if known is None or (known.side is None and head is not None and head.needs_side):
         return document_rows(model, texts)
     return DocumentRows(known.X, known.side)
 

@@ -25,9 +25,10 @@ from cofactor._fields import (
 from cofactor._types import FloatArray, IntArray
 from cofactor.estimators.base import Factorization
 from cofactor.text.describe.topic_words import MAX_RANKED_WORDS
-from cofactor.text.documents import Corpus, FittedDocuments
+from cofactor.text.documents import Corpus, DocumentRows, FittedDocuments
 from cofactor.text.editing.settled import Settled
 from cofactor.text.encoders import EncoderRecord
+from cofactor.text.further_words import FurtherWords
 
 if TYPE_CHECKING:
     from cofactor.text.class_names import ClassStart
@@ -106,6 +107,8 @@ class FittedTopics(FittedState):
         What the user decided about the topics; None if nothing.
     encoder : EncoderRecord or None
         What is kept of the encoder whose vectors predictions need; None if they need none.
+    further : FurtherWords or None
+        Further words that predictions need; None if they need none.
     learned : list of str or None
         Digests of the documents that updates added.
     class_starts : Table or None
@@ -114,7 +117,7 @@ class FittedTopics(FittedState):
         How a refit or an update changed the topics.
     seeding : Seeding or None
         Seeds of a stream.
-    batch : sparse matrix or None
+    batch : DocumentRows or None
         The last batch of a stream.
     documents : FittedDocuments or None
         The matrix of the fit, for a later refit.
@@ -150,10 +153,11 @@ class FittedTopics(FittedState):
     settled: Settled | None = instance(Settled, name="settled_", default=None)
     learned: list[str] | None = strings(name="learned_", default=None)
     encoder: EncoderRecord | None = instance(EncoderRecord, name="encoder_", default=None)
+    further: FurtherWords | None = instance(FurtherWords, name="further_words_", default=None)
     class_starts: Table[ClassStart] | None = unsaved()
     drift: Table[TopicDrift] | None = unsaved()
     seeding: Seeding | None = unsaved()
-    batch: Any = unsaved()
+    batch: DocumentRows | None = unsaved()
     documents: FittedDocuments | None = unsaved()
     forgotten: Corpus | None = instance(Corpus, name="forgotten_", default=None)
 
@@ -194,4 +198,8 @@ class FittedTopics(FittedState):
         width = None if head is None or head.side is None else len(head.side.mean)
         if width != (None if self.encoder is None else self.encoder.width):
             return "encoder_ does not fit the head of estimator_"
+        if head is not None and head.further_weights is not None:
+            found = 0 if self.further is None else len(self.further.names)
+            if found != len(head.further_weights):
+                return "further_words_ do not fit the head of estimator_"
         return None

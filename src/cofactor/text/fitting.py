@@ -25,6 +25,7 @@ from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization, FitInterruptedWarning
 from cofactor.estimators.validation import SAMPLE_CELLS, as_divergence, check_room
 from cofactor.io.tables.label_advice import class_doubts
+from cofactor.linear.views import Side
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
@@ -37,6 +38,7 @@ from cofactor.text.describe.topic_words import Words, even_rows
 from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
 from cofactor.text.encoders import EncoderRecord, encode_texts, speaks, vectors_fit
 from cofactor.text.fitted_topics import FittedTopics
+from cofactor.text.further_words import FurtherWords, are_short, refuse_further_words
 from cofactor.text.grammar import TrialLabels, grammar_helps, trial_labels
 from cofactor.text.seeds import (
     Mass,
@@ -79,17 +81,20 @@ def fit_documents(
     texts = read_documents(documents)
     y = listed(y)
     digest, y = fingerprint(texts, y), read_targets(y)
-    vectorizer, X = vectorise(model, texts, y)
+    elsewhere = fit is not fit_here
+    if elsewhere:
+        refuse_further_words(model, "fit_with")
+    vectorizer, X = vectorise(model, texts, y, alone=elsewhere)
     words, seed = Words.of(vectorizer), draw_seed(model.random_state)
     task = task_of(model, y)
-    rows = DocumentRows(X, fit_vectors(model, vectorizer, texts, X, y, task))
+    side, further = fit_side(model, vectorizer, texts, X, y, task, alone=elsewhere)
+    rows = DocumentRows(X, side)
     vectorised = time.perf_counter()
     estimator, plan = fit_estimator(
         model, vectorizer, X, y, seed=seed, fit=fit, **weights, **rows.given
     )
     fitted = time.perf_counter()
     described = finish_fit(lambda: described_fit(estimator, rows, words, plan.seeded, y))
-    asked = encoder_asked(model, task)
     return timed_state(
         described,
         {"vectorise": started, "fit": vectorised, "describe": fitted},
@@ -98,18 +103,13 @@ def fit_documents(
         seed=seed,
         fingerprint=digest,
         target_names=target_names(estimator, y),
-        encoder=record_encoder(model, estimator),
+        **record_side(model, estimator, further),
         class_starts=plan.starts,
-        documents=FittedDocuments(fingerprint(texts), X, estimator, rows.side, asked),
+        documents=FittedDocuments(fingerprint(texts), X, estimator, side, task == "classes"),
     )
 
 
-def encoder_asked(model: Any, task: str) -> bool:
-    """Return whether a fit asks the model's encoder: classes are what vectors help to predict."""
-    return model.encoder is not None and task == "classes"
-
-
-def fit_vectors(
+def fit_side(
     model: Any,
     vectorizer: Any,
     texts: list[str],
@@ -117,29 +117,73 @@ def fit_vectors(
     y: Any,
     task: str,
     known: FittedDocuments | None = None,
-) -> FloatArray | None:
-    """Return the vectors of documents for a fit, if the model has an encoder that fits them.
+    *,
+    alone: bool = False,
+) -> tuple[Side | None, FurtherWords | None]:
+    """Return what a fit knows of documents beside their words, and their further words.
 
-    ``known`` are the same documents in an earlier fit.
+    ``known`` are the same documents in an earlier fit. Further words of an earlier fit stay.
+    ``alone``: there are no further words.
     """
-    if model.encoder is None or task == "topics":
-        return None
-    several = task == "classes" and y is not None and is_matrix(readable(y, "y"))
-    if several or task != "classes" or model.head != "pooled":
-        what = (
-            f"head is {model.head!r}"
-            if model.head != "pooled"
-            else ("y holds several labels per document" if several else "y holds numbers")
+    earlier = model.fitted.further if hasattr(model, "_fitted") else None
+    if known is not None and known.asked and task == "classes":
+        return known.side, earlier
+    vectors = fit_vectors(model, vectorizer, texts, X, y, task)
+    further, rows = None, None
+    if not alone and _wants_further(model, vectorizer, X, y, task, earlier):
+        further, rows = (
+            FurtherWords.fitted(texts, vectorizer)
+            if earlier is None
+            else (earlier, earlier.of(texts, vectorizer))
         )
+    return (None if vectors is None and rows is None else Side(vectors, rows)), further
+
+
+def _wants_further(
+    model: Any, vectorizer: Any, X: Any, y: Any, task: str, earlier: FurtherWords | None
+) -> bool:
+    """Return whether further words of documents help to predict what the model predicts."""
+    if model.further_words == "no" or task == "topics":
+        return False
+    fault = _one_class_fault(model, y, task)
+    if not isinstance(vectorizer, WordVectorizer) or vectorizer.tokens == "characters":
+        fault = "the vectorizer does not split documents into words"
+    if fault is not None:
+        if model.further_words == "auto":
+            return False
         raise ParameterError(
             (
-                Parameter("encoder"),
-                f" helps the pooled head to predict one class per document, but {what}",
+                Parameter("further_words", "yes"),
+                f" helps the pooled head to predict one class per document, but {fault}",
             ),
             "leave it out",
         )
-    if known is not None and known.encoded:
-        return known.side
+    return earlier is not None or model.further_words == "yes" or are_short(X)
+
+
+def _one_class_fault(model: Any, y: Any, task: str) -> str | None:
+    """Return why a fit does not predict one class per document by a pooled head."""
+    if model.head != "pooled":
+        return f"head is {model.head!r}"
+    if task == "classes" and y is not None and is_matrix(readable(y, "y")):
+        return "y holds several labels per document"
+    return None if task == "classes" else "y holds numbers"
+
+
+def fit_vectors(
+    model: Any, vectorizer: Any, texts: list[str], X: Any, y: Any, task: str
+) -> FloatArray | None:
+    """Return the vectors of documents for a fit, if the model has an encoder that fits them."""
+    if model.encoder is None or task == "topics":
+        return None
+    if (fault := _one_class_fault(model, y, task)) is not None:
+        raise ParameterError(
+            (
+                Parameter("encoder"),
+                f" helps the pooled head to predict one class per document, but {fault}",
+            ),
+            "leave it out",
+        )
     if not speaks(model.encoder, getattr(vectorizer, "languages_", ())):
         return None
     watching = [getattr(one, "on_texts_encoded", None) for one in callbacks_of(model)]
@@ -152,21 +196,31 @@ def fit_vectors(
     return vectors if vectors_fit(X, vectors) else None
 
 
-def record_encoder(model: Any, estimator: Any) -> EncoderRecord | None:
-    """Return what to keep of the model's encoder, if predictions of an estimator need it."""
+def record_side(model: Any, estimator: Any, further: FurtherWords | None) -> dict[str, Any]:
+    """Return what to keep of the model's encoder and of further words, if predictions need them."""
     head = getattr(estimator, "pooled_head", None)
-    return None if head is None or head.side is None else EncoderRecord.of(model.encoder)
+    vectors = head is not None and head.side is not None
+    words = head is not None and head.further is not None
+    return {
+        "encoder": EncoderRecord.of(model.encoder) if vectors else None,
+        "further": further if words else None,
+    }
 
 
-def vectorise(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
+def vectorise(
+    model: Any, texts: list[str], y: Any, *, alone: bool = False
+) -> tuple[Any, sp.csr_array]:
     """Fit the model's vectorizer to texts; return it and the matrix.
 
-    This may vectorise twice. If the texts are short and there are labels, the first matrix has
-    grammatical words as columns. A trial then fits linear models with and without these columns,
-    before any estimator (`grammar_helps`). Unless the columns help to predict held-out labels, the
-    texts are vectorised again without them.
+    Further words of short texts have their own view (`fit_side`). Where words are ``alone``, in
+    streams and on a cluster, and for several labels per document, this may vectorise twice. If the
+    texts are short and there are labels, the first matrix has grammatical words as columns. A trial
+    then fits linear models with and without these columns, before any estimator (`grammar_helps`).
+    Unless the columns help to predict held-out labels, the texts are vectorised again without them.
     """
-    vectorizer = _new_vectorizer(model, y)
+    apart = not alone and model.further_words != "no"
+    apart = apart and _one_class_fault(model, y, task_of(model, y)) is None
+    vectorizer = _new_vectorizer(model, predicts=y is not None and not apart)
     X = sp.csr_array(vectorizer.fit_transform(texts))
     labels = trial_labels(y, len(texts)) if task_of(model, y) == "classes" else None
     on_trial = getattr(vectorizer, "keeps_grammar", False) and vectorizer.keep_grammar == "auto"
@@ -199,9 +253,9 @@ def _tell_of_cut_words(
         )
 
 
-def _new_vectorizer(model: Any, y: Any) -> Any:
-    """Return an unfitted vectorizer; it may keep grammatical words only to predict y."""
-    predicts = y is not None and model.task != "topics"
+def _new_vectorizer(model: Any, predicts: bool) -> Any:
+    """Return an unfitted vectorizer; it may keep grammatical words only if its words predict."""
+    predicts = predicts and model.task != "topics"
     if model.vectorizer is None:
         return WordVectorizer(language=model.language, keep_grammar="auto" if predicts else False)
     if model.language != "auto":
@@ -304,9 +358,10 @@ def plan_fit(
     if task == "topics" and "target_weights" in weights:
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
     found, side = None, weights.pop("side", None)
+    vectors = None if side is None else side.vectors
     if names_label:
-        found = name_labels(model, vectorizer, X, y, weights.get("target_weights"), side)
-    by_meaning = found is not None and side is not None and not found.known
+        found = name_labels(model, vectorizer, X, y, weights.get("target_weights"), vectors)
+    by_meaning = found is not None and vectors is not None and not found.known
     seeds = read_seeds(None if by_meaning else model.seeds, vectorizer, model.n_components)
     if found is not None:
         y, weights = found.labels, {**weights, **found.given(side)}

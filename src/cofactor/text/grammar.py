@@ -1,7 +1,8 @@
 """A trial: do grammatical words help to predict?
 
-In short texts, "how many" and "who" may reveal what is asked, or nothing: they help with questions
-and cost accuracy on news headlines (``benchmarks/results/short_texts.md``). So a vectorizer with
+One class per document is predicted from further words, too (`cofactor.text.further_words`), so
+this trial is for several labels per document, for streams, and for fits on a cluster. In short
+texts, "how many" and "who" may reveal what is asked, or nothing. So a vectorizer with
 ``keep_grammar="auto"`` only proposes such words. `fitting.vectorise` runs this trial on its first
 matrix, before any estimator is fitted: linear models predict held-out labels with and without the
 words, which stay only if the labels become clearly more likely. Documents may have several labels.

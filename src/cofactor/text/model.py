@@ -74,6 +74,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         model2vec, or "wordllama" (English) if that package is installed. The vectors help to
         predict classes, most of all with few labels; topics are made of words alone. Predictions
         need the same encoder.
+    further_words : {"auto", "yes", "no"}, default="auto"
+        Whether classes are also predicted from grammatical words ("how many") and from sequences of
+        three to five characters of any word; topics are made of content words alone. Held-out
+        labels weigh both. "auto": if there are at least 50 documents, with fewer than 20 different
+        content words on average. It needs a :class:`~cofactor.text.WordVectorizer`.
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", as in
         :class:`~cofactor.text.WordVectorizer`.
@@ -183,6 +188,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "task": [StrOptions({"auto", *predictions.ESTIMATORS})],
         "vectorizer": [HasMethods(["fit_transform", "transform", "get_feature_names_out"]), None],
         "encoder": [str, callable, HasMethods(["encode"]), None],
+        "further_words": [StrOptions({"auto", "yes", "no"})],
         "language": [str, Iterable, None],
         "classes": "no_validation",
         "seeds": "no_validation",
@@ -221,6 +227,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         task: str = "auto",
         vectorizer: Any = None,
         encoder: Any = None,
+        further_words: str = "auto",
         language: str | Iterable[str] | None = "auto",
         classes: Iterable[str] | Mapping[str, str | Iterable[str]] | None = None,
         seeds: Mapping[str, Iterable[str]] | None = None,
@@ -243,6 +250,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.task = task
         self.vectorizer = vectorizer
         self.encoder = encoder
+        self.further_words = further_words
         self.language = language
         self.classes = classes
         self.seeds = seeds
@@ -462,7 +470,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             raise AttributeError("document_scores_ is available only after a fit.")
         if fitted.document_scores is not None:
             return fitted.document_scores
-        scores = predictions.scores_of(fitted.estimator, fitted.batch, self.document_topics_)
+        assert fitted.batch is not None
+        X, side = fitted.batch
+        scores = predictions.scores_of(fitted.estimator, X, self.document_topics_, side)
         if self._fitted is fitted:  # another thread may have brought a newer state
             self._fitted = replace(fitted, document_scores=scores)
         return scores

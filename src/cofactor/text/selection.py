@@ -24,14 +24,7 @@ from cofactor.text.class_names import descriptions_of, task_of
 from cofactor.text.describe.predictions import has_head
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import DocumentRows, FittedDocuments, document_matrix, read_documents
-from cofactor.text.fitting import (
-    FitPlan,
-    draw_seed,
-    fit_estimator,
-    fit_vectors,
-    plan_fit,
-    vectorise,
-)
+from cofactor.text.fitting import FitPlan, draw_seed, fit_estimator, fit_side, plan_fit, vectorise
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,7 @@ def measure_stability(
     X = document_matrix(model.vectorizer_, texts)
     known, side = FittedDocuments.known(model, texts), None
     if y is None and has_head(estimator):  # names of classes give labels
-        side = fit_vectors(model, model.vectorizer_, texts, X, None, "classes", known)
+        side, _ = fit_side(model, model.vectorizer_, texts, X, None, "classes", known)
     rows = DocumentRows(X, side)
     classes = getattr(estimator, "classes_", None)
     y = None if y is None or not has_head(estimator) else read_targets(y, classes)

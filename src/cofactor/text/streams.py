@@ -11,12 +11,13 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor.estimators.validation import as_divergence
+from cofactor.linear.views import Side
 from cofactor.targets.classes import read_targets
 from cofactor.text.class_names import refuse_classes
 from cofactor.text.describe import predictions
 from cofactor.text.describe.summaries import describe_topics
 from cofactor.text.describe.topic_words import Words
-from cofactor.text.documents import fingerprint, read_documents
+from cofactor.text.documents import DocumentRows, fingerprint, read_documents
 from cofactor.text.editing.settled import with_settled
 from cofactor.text.encoders import refuse_encoder
 from cofactor.text.fitted_topics import FittedTopics
@@ -29,6 +30,7 @@ from cofactor.text.fitting import (
     vectorise,
     with_seeds,
 )
+from cofactor.text.further_words import refuse_further_words
 from cofactor.text.seeds import Mass, Seeds, document_mass, leaning_topics, read_seeds
 
 
@@ -60,6 +62,7 @@ class DocumentBatch(NamedTuple):
 def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> FittedTopics:
     """Return the state of a topic model after one batch; see ``TopicModel.partial_fit``."""
     refuse_encoder(model, "partial_fit")
+    refuse_further_words(model, "partial_fit")
     refuse_classes(model, "partial_fit")
     started = time.perf_counter()
     texts = read_documents(documents)
@@ -71,7 +74,11 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> FittedTopics:
     fitted, words = time.perf_counter(), Words.of(batch.vectorizer)
     seeded = batch.seeding.seeds.by_topic(batch.seeding.topics)
     described = finish_fit(lambda: describe_topics(estimator, batch.X, words, seeded))
-    settled = model.fitted.settled if hasattr(model, "estimator_") else None
+    settled, further, side = None, None, None
+    if hasattr(model, "estimator_"):
+        settled, further = model.fitted.settled, model.fitted.further
+    if further is not None:  # the earlier predictor may need it
+        side = Side(further=further.of(texts, batch.vectorizer))
     if settled is not None:
         described = with_settled(described, settled, estimator.components_, words)
     names = batch.target_names
@@ -83,16 +90,17 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> FittedTopics:
         seed=batch.seed,
         fingerprint=digest,
         settled=settled,
+        further=further,
         target_names=predictions.target_names(estimator, batch.y) if names is None else names,
         seeding=batch.seeding,
-        batch=batch.X,
+        batch=DocumentRows(batch.X, side),
     )
 
 
 def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> DocumentBatch:
     """Read the first batch, which determines the words, the task and the start."""
     y, seed = read_targets(y, classes), draw_seed(model.random_state)
-    vectorizer, X = vectorise(model, texts, y)
+    vectorizer, X = vectorise(model, texts, y, alone=True)
     plan = plan_fit(model, vectorizer, X, y, seed=seed, names_label=False)
     mass = document_mass(X, as_divergence("data_loss", model.data_loss))
     seeding = Seeding(plan.seeds, plan.topics, mass)

@@ -31,6 +31,7 @@ from cofactor.text.fitting import (
     fit_here,
     timed_state,
 )
+from cofactor.text.further_words import refuse_further_words
 from cofactor.text.vectorizer.word_vectorizer import (
     ADDED_ATTRIBUTES,
     DEFAULTS_OF_OLDER_MODELS,
@@ -161,6 +162,7 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: FitFunction = fit_here) -
         Fits the estimator, here or on a cluster; see `cofactor.text.fitting.Fit`.
     """
     refuse_encoder(model, "WordBlocks")
+    refuse_further_words(model, "WordBlocks")
     refuse_classes(model, "WordBlocks")
     words, seed = Words.of(blocks.vectorizer), draw_seed(model.random_state)
     started = time.perf_counter()

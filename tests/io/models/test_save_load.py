@@ -310,5 +310,13 @@ def test_models_of_before_read_texts_as_before():
     assert vectorizer.build_analyzer()("the moon&nbsp;is 天气好") == ["moon", "nbsp", "天气好"]
 
 
+def test_older_topic_models_keep_their_settings():
+    """Later versions see more of short texts; a refit of an older model does not."""
+    for path in GOLDEN.glob("*"):
+        model = load_model(path)
+        if isinstance(model, TopicModel):
+            assert model.further_words == "no"
+
+
 def test_there_is_a_golden_model_of_this_schema():
     assert (GOLDEN / f"schema-{manifest.SCHEMA}" / "manifest.json").exists()

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from cofactor import NMF, TopicModel
 from cofactor.divergences import DIVERGENCES
 from cofactor.text.describe.explain import explain_row, row_without, topic_parts
-from cofactor.text.documents import DocumentRows
+from cofactor.text.documents import DocumentRows, document_rows
 from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
 
 DIVERGENT = [(loss, target) for loss in DIVERGENCES for target in ("kullback-leibler", "frobenius")]
@@ -58,7 +58,8 @@ def check_sums(model, text):
 def test_words_speak_through_topics_as_far_as_topics_expect_them(kind):
     """x·Ω = Σ_k s_k (a_k·Ω) + (x − p)·Ω in the units of the document, for each topic."""
     vectorizer = CountVectorizer(ngram_range=(1, 3)) if kind == "roots" else None
-    model = TopicModel(4, vectorizer=vectorizer, random_state=0, max_iter=15).fit(TEXTS, SOME)
+    settings = {"vectorizer": vectorizer, "further_words": "no", "max_iter": 15}
+    model = TopicModel(4, random_state=0, **settings).fit(TEXTS, SOME)
     head, A = model.estimator_.pooled_head, model.estimator_.components_
     assert head.view.kind == kind
     for text in UNSEEN[:3]:
@@ -190,7 +191,8 @@ def total(contrast):
 
 
 def decision(model, text):
-    return model.estimator_.decision_function(model.vectorizer_.transform([text]))[0]
+    rows = document_rows(model, [text])
+    return model.estimator_.decision_function(rows.X, **rows.given)[0]
 
 
 @pytest.mark.parametrize("text", MIXED)
@@ -281,7 +283,8 @@ def test_the_words_that_matter_most_are_left_out(model):
     assert "space leads sport by" in repr(told)
 
 
-def test_rows_are_explained_without_their_text(model):
+def test_rows_are_explained_without_their_text():
+    model = fitted(LABELS, further_words="no")
     X = model.vectorizer_.transform(MIXED)
     for d, text in enumerate(MIXED):
         row, told = explain_row(model, DocumentRows(X[[d]]), n_left_out=5), model.explain(text)

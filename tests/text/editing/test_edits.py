@@ -414,9 +414,11 @@ def test_documents_of_edited_topics_are_represented_anew(corpus):
     """The model knows its documents' matrix, and had represented them by the topics before."""
     texts, y = corpus
     model = TopicModel(K, random_state=0).fit(texts, y)
-    X = model.fitted.documents.X
-    assert represent_documents(model, DocumentRows(X))[0] is model.document_topics_
+    X, side = model.fitted.documents.X, model.fitted.documents.side
+    rows = DocumentRows(X, side)
+    assert represent_documents(model, rows)[0] is model.document_topics_
     for changed in (model.drop(0), model.merge([0, 1]), model.drop(0).refit(texts, y).drop(1)):
-        S, scores = represent_documents(changed, DocumentRows(X))
+        S, scores = represent_documents(changed, rows)
         np.testing.assert_allclose(S, changed.estimator_.transform(X), rtol=1e-9)
-        np.testing.assert_allclose(scores, changed.estimator_.scores(X), rtol=1e-6, atol=1e-9)
+        expected = changed.estimator_.scores(X, **rows.given)
+        np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-9)

@@ -34,6 +34,7 @@ from cofactor.text.documents import Corpus
 from cofactor.text.editing import Settled
 from cofactor.text.encoders import EncoderRecord, is_here, uncached
 from cofactor.text.fitted_topics import FittedTopics
+from cofactor.text.further_words import FurtherWords
 from cofactor.text.vectorizer.languages import CODES
 from cofactor.text.vectorizer.stems import BY_LANGUAGE
 from cofactor.text.vectorizer.word_vectorizer import (
@@ -55,6 +56,8 @@ CODINGS: dict[type, type] = {
 }
 """The estimators, and how each codes y."""
 MODEL_TYPES = (*CODINGS, TopicModel)
+OLDER_SETTINGS = {"log": "no", "further_words": "no"}
+"""Parameters of a TopicModel that older folders lack, with the values that reproduce them."""
 
 
 # ---- vectorizers of the user's own
@@ -235,7 +238,7 @@ def _take_topics(model: TopicModel) -> dict[str, Any]:
 
 def _make_topics(parts: dict[str, Any]) -> TopicModel:
     parts = dict(parts)
-    model: TopicModel = _unfitted(TopicModel, parts.pop("parameters", None), {"log": "no"})
+    model: TopicModel = _unfitted(TopicModel, parts.pop("parameters", None), OLDER_SETTINGS)
     if not parts:
         return model
     fitted = _state(FittedTopics, parts, {})
@@ -387,6 +390,7 @@ _DATACLASSES: dict[str, type] = {
     "GammaNoise": noise.Gamma,
     "OwnVectorizer": OwnVectorizer,
     "EncoderRecord": EncoderRecord,
+    "FurtherWords": FurtherWords,
     "Corpus": Corpus,
     "Settled": Settled,
 }

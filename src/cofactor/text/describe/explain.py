@@ -42,6 +42,7 @@ from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.inference import topic_shares
 from cofactor.estimators.validation import as_divergence
 from cofactor.io.errors import suggestion
+from cofactor.linear.views import Side
 from cofactor.text.describe.predictions import (
     has_head,
     label_thresholds,
@@ -53,12 +54,13 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import DocumentRows
-from cofactor.text.encoders import encode_texts, text_parts, text_without
+from cofactor.text.documents import DocumentRows, document_side
+from cofactor.text.encoders import text_parts, text_without
 from cofactor.text.vectorizer.occurrences import (
     Occurrence,
     coloured,
     cut_pieces,
+    find_forms,
     find_occurrences,
     forms,
 )
@@ -193,9 +195,9 @@ def leave_out(
     document : DocumentRows
         The document.
     texts : sequence of str
-        Its text without each of the words, for an encoder.
+        Its text without each of the words, for an encoder and further words.
     places : sequence of int or None
-        Columns of the words to leave out; None for a word that only the encoder knows.
+        Columns of the words to leave out; None for a word that is not among them.
     words : sequence of str
         These words.
     c : int
@@ -206,8 +208,8 @@ def leave_out(
     estimator, x = model.estimator_, np.asarray(document.X.toarray()[0])
     rows = csr_array(np.vstack([x, *(x if j is None else row_without(x, j) for j in places)]))
     side = document.side
-    if side is not None:
-        side = np.vstack([side, encode_texts(model.encoder, list(texts))])
+    if side is not None and (others := document_side(model, list(texts))) is not None:
+        side = side.above(others)
     scores = scores_of(estimator, rows, np.asarray(estimator.transform(rows)), side)
     P, numbers = predict_rows(estimator, scores)
     values = (numbers.reshape(len(scores), -1) if P is None else P)[:, c].tolist()
@@ -498,16 +500,13 @@ def _text_without(told: Explanation, j: int) -> str:
 
 
 def _with_side(model: Any, document: DocumentRows, text: str, told: Explanation) -> Explanation:
-    """Give words their parts in what the vector of the text adds to the scores.
+    """Give words their parts in what the side of the text adds to the scores.
 
-    The base holds the vector's part until then.
+    The base holds these parts until then.
     """
-    head = getattr(model.estimator_, "pooled_head", None)
-    if head is None or head.side is None or document.side is None or not document.side.any():
+    parts = _side_parts(model, document.side, text)
+    if not parts:
         return told
-    parts = text_parts(model.encoder, text, head.side_weights / head.side.scale)
-    if parts is None:
-        parts = {WHOLE_TEXT: (head.side.of(document.side) @ head.side_weights)[0]}
     rows = {name: j for j, name in enumerate(told.names)}
     places = {one.form(text).casefold(): rows[one.word] for one in told.occurrences}
     further = [word for word in parts if word not in places]
@@ -523,7 +522,29 @@ def _with_side(model: Any, document: DocumentRows, text: str, told: Explanation)
         topic_parts=np.vstack([told.topic_parts, np.zeros((len(further), len(told.topics)))]),
         class_parts=class_parts,
         base=told.base - sum(parts.values(), np.zeros(len(told.classes))),
+        occurrences=[*told.occurrences, *find_forms(text, further)],
     )
+
+
+def _side_parts(model: Any, side: Side | None, text: str) -> dict[str, np.ndarray]:
+    """Return the parts of words in what the side of a text adds to the scores."""
+    head = getattr(model.estimator_, "pooled_head", None)
+    found: dict[str, np.ndarray] = {}
+    if head is None or side is None:
+        return found
+    each: list[tuple[str, np.ndarray]] = []
+    if head.further is not None:
+        weights = head.further_weights / head.further.scale
+        each += model.fitted.further.word_parts(text, model.vectorizer_, weights).items()
+    if head.side is not None and side.vectors is not None and side.vectors.any():
+        parts = text_parts(model.encoder, text, head.side_weights / head.side.scale)
+        if parts is None:
+            parts = {WHOLE_TEXT: (head.side.of(side.vectors) @ head.side_weights)[0]}
+        each += parts.items()
+    for word, part in each:
+        key = word if word == WHOLE_TEXT else word.casefold()
+        found[key] = found.get(key, 0.0) + part
+    return found
 
 
 def _parts(model: Any, document: DocumentRows, unknown: Sequence[str]) -> Explanation:
@@ -574,7 +595,7 @@ def _pooled_parts(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the same for the pooled head, which adds the scores of words and topics.
 
-    The part of an encoder's vector is in the base.
+    The parts of an encoder's vector and of further words are in the base.
     """
     X = document.X
     head, x = estimator.pooled_head, X.toarray()[0]

@@ -94,12 +94,13 @@ def predict_rows(estimator: Any, scores: np.ndarray) -> tuple[np.ndarray | None,
 def scores_of(estimator: Any, X: Any, S: np.ndarray, side: Any = None) -> np.ndarray:
     """Return the scores of documents with representations S; zero columns without a target.
 
-    ``side`` are their vectors; an estimator that was fitted without them does not need them.
+    ``side`` is what is known of them beside X; an estimator that was fitted without it does not
+    need it.
     """
     if not has_head(estimator):
         return np.zeros((len(S), 0))
     head = estimator.pooled_head
-    given = {} if head is None or head.side is None else {"side": side}
+    given = {} if head is None or not head.needs_side else {"side": side}
     return np.asarray(estimator.scores(X, representation=S, **given))
 
 

@@ -27,12 +27,11 @@ from cofactor.text.documents import (
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
 from cofactor.text.fitting import (
-    encoder_asked,
     finish_fit,
-    fit_vectors,
+    fit_side,
     let_go,
     new_estimator,
-    record_encoder,
+    record_side,
     with_seeds,
 )
 from cofactor.text.labelling.suggestions import labelled_documents
@@ -62,8 +61,10 @@ def refit(
         )
     places = _sampled(model, X, y, sample)
     task = _task(model, y)
-    rows = DocumentRows(X, fit_vectors(model, model.vectorizer_, texts, X, y, task, known))
-    named = name_labels(model, model.vectorizer_, X, y, None, rows.side)
+    side, further = fit_side(model, model.vectorizer_, texts, X, y, task, known)
+    rows = DocumentRows(X, side)
+    vectors = None if side is None else side.vectors
+    named = name_labels(model, model.vectorizer_, X, y, None, vectors)
     if named is None and y is None and has_head(model.estimator_):
         raise ValueError("y is None, but this model predicts; pass the documents' labels.")
     labels, given = y, rows.given
@@ -84,10 +85,8 @@ def refit(
         fitted.forget_held_out()
     learned = {
         "target_names": target_names(fitted, y),
-        "documents": FittedDocuments(
-            fingerprint(texts), X, fitted, rows.side, encoder_asked(model, task)
-        ),
-        "encoder": record_encoder(model, fitted),
+        "documents": FittedDocuments(fingerprint(texts), X, fitted, side, task == "classes"),
+        **record_side(model, fitted, further),
         "class_starts": None if named is None else named.starts,
         "learned": None,
     }

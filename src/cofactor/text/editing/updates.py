@@ -59,7 +59,13 @@ from cofactor.text.describe.predictions import (
     target_names,
 )
 from cofactor.text.describe.summaries import count_labels, model_words
-from cofactor.text.documents import DocumentRows, document_matrix, fingerprint, read_documents
+from cofactor.text.documents import (
+    DocumentRows,
+    document_matrix,
+    document_side,
+    fingerprint,
+    read_documents,
+)
 from cofactor.text.editing.edits import described, fitted_cells
 from cofactor.text.editing.settled import Settled
 from cofactor.text.encoders import refuse_encoder
@@ -86,7 +92,8 @@ def update(
     digest, own = fingerprint([*texts, model.fingerprint_], y), fingerprint(texts, y)
     y = _read_labels(model, y, len(texts))
     vectorizer = _wider_vectorizer(model, texts)
-    X = document_matrix(vectorizer, texts)
+    rows = DocumentRows(document_matrix(vectorizer, texts), document_side(model, texts))
+    X = rows.X
     if not X.nnz:
         raise ValueError(
             f"None of the {len(texts)} documents has a word that the model knows or could learn; "
@@ -106,15 +113,15 @@ def update(
     )
     S = np.asarray(wider.transform(X))
     memory = _memory(model, len(found.components_))
-    learned = _with_labels(wider, X, S, y, memory, seed)
+    learned = _with_labels(wider, rows, S, y, memory, seed)
     if has_head(learned):
         learned.forget_held_out()  # they are labels of other documents
-    new = _published(model, learned, vectorizer, X, memory.S, digest, y)
+    new = _published(model, learned, vectorizer, rows, memory.S, digest, y)
     ends = [started, read, fitted, time.perf_counter()]
     steps = zip(("vectorise", "fit", "describe"), np.diff(ends).tolist(), strict=True)
     sources = [k if k < len(old.components) else None for k in range(len(found.components_))]
-    old_rows = DocumentRows(document_matrix(model.vectorizer_, texts))
-    drift = measure_drift(model, new, sources, old_rows, DocumentRows(X))
+    old_rows = DocumentRows(document_matrix(model.vectorizer_, texts), rows.side)
+    drift = measure_drift(model, new, sources, old_rows, rows)
     learned = [*(model.fitted.learned or [model.fingerprint_]), own]
     return new.amend(learned=learned, timings=dict(steps), drift=drift)
 
@@ -219,7 +226,7 @@ def _memory(model: Any, n_topics: int) -> RememberedSamples:
 
 
 def _with_labels(
-    estimator: Any, X: Any, S: FloatArray, y: Any, memory: RememberedSamples, seed: int
+    estimator: Any, rows: DocumentRows, S: FloatArray, y: Any, memory: RememberedSamples, seed: int
 ) -> Any:
     """Return the estimator after learning the labels of new documents."""
     if y is None:
@@ -233,8 +240,9 @@ def _with_labels(
         )
         return estimator
     coding = _wider_coding(estimator.coding, y)
-    targets, _ = encode_classes(y, n_samples=X.shape[0], coding=coding)
-    further = Labelled(X, S, targets, label_weights(estimator, targets, coding))
+    targets, _ = encode_classes(y, n_samples=rows.X.shape[0], coding=coding)
+    weights = label_weights(estimator, targets, coding)
+    further = Labelled(rows.X, S, targets, weights, rows.side)
     if not further.weights[targets.labelled].any():
         return estimator
     return estimator.with_fitted(learn_labels(estimator, coding, further, memory, seed))
@@ -281,13 +289,18 @@ def _dtype(coding: ClassCoding, new: list[Any]) -> Any:
 
 
 def _published(
-    model: Any, estimator: Any, vectorizer: Any, X: Any, earlier: FloatArray, digest: str, y: Any
+    model: Any,
+    estimator: Any,
+    vectorizer: Any,
+    rows: DocumentRows,
+    earlier: FloatArray,
+    digest: str,
+    y: Any,
 ) -> Any:
     """Return the model of earlier and new documents; unchanged topics keep their description."""
     r = len(model.topic_names_)
     wider = Settled.of(model).extended(len(estimator.components_) - r)
     names = target_names(estimator, None) if hasattr(estimator, "classes_") else model.target_names_
-    rows = DocumentRows(X)
     new = described(
         model, estimator, wider, rows, digest, vectorizer=vectorizer, target_names=names
     )

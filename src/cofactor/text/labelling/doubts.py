@@ -12,6 +12,7 @@ from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.errors import Parameter, ParameterError
 from cofactor.linear.pool import held_out_scores
+from cofactor.linear.views import Side
 from cofactor.targets.classes import encode_classes, label_shares, read_targets
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import known_rows, read_documents
@@ -31,10 +32,10 @@ class DoubtfulLabel:
 def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
     """Return the labels that look wrong, the most doubtful first.
 
-    Linear models of the words, and of vectors if the model has an encoder, predict each label from
-    the other folds. These are the models whose held-out predictions weight the parts of the pooled
-    head. The fitted ``model`` only vectorises the documents; ``y`` has one class per document,
-    unknown ones marked as in ``fit``.
+    Linear models of the words, and of whatever else the model predicts from, predict each label
+    from the other folds. These are the models whose held-out predictions weight the parts of the
+    pooled head. The fitted ``model`` only vectorises the documents; ``y`` has one class per
+    document, unknown ones marked as in ``fit``.
     """
     rows = known_rows(model, read_documents(documents))
     X = rows.X
@@ -61,7 +62,7 @@ def judge_labels(
     X: Any,
     labels: np.ndarray,
     n_jobs: int | None = None,
-    side: np.ndarray | None = None,
+    side: Side | None = None,
     *,
     exposed: bool = False,
 ) -> np.ndarray | None:
@@ -75,8 +76,8 @@ def judge_labels(
         Indices of the classes; −1 is unlabelled.
     n_jobs : int, optional
         Number of threads.
-    side : array (n, d), optional
-        Vectors of the documents.
+    side : Side, optional
+        Vectors and further words of the documents.
     exposed : bool, default=False
         Whether the total of a row is a scale.
 

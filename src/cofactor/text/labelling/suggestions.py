@@ -226,7 +226,8 @@ def suggest(
         raise ValueError(f"n={n!r} must be a whole number of at least 1.")
     documents = known_rows(model, read_documents(documents))
     S, scores = represent_documents(model, documents)
-    candidates = candidates_of(model, documents.X, S, scores, y, documents.side)
+    vectors = None if documents.side is None else documents.side.vectors
+    candidates = candidates_of(model, documents.X, S, scores, y, vectors)
     seed = check_random_state(model.seed_ if random_state is None else random_state)
     random = np.random.default_rng(seed.randint(2**31 - 1))
     chosen = choose_rows(candidates, int(n), strategy, random)

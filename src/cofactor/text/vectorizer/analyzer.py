@@ -54,6 +54,7 @@ _WRITTEN_LETTER = re.compile(
 )
 _WORD = re.compile(WORD_PATTERN)
 _find_words = _WORD.findall
+_ANY_WORD = re.compile(rf"[\w{COMBINING_MARKS}]++(?:'[\w{COMBINING_MARKS}]++)*+")
 # ASCII characters that separate words
 _PUNCTUATION = "".join(sorted(set(string.punctuation) - {"'", "_"}))
 _PUNCTUATION_TO_SPACES = bytes.maketrans(_PUNCTUATION.encode(), b" " * len(_PUNCTUATION))
@@ -125,6 +126,11 @@ def find_places(text: str) -> tuple[list[Place], list[list[Place]]]:
     words = [found.span() for found in _WORD.finditer(rest)]
     letters = [[found.span() for found in _WRITTEN_LETTER.finditer(text, *run)] for run in runs]
     return words, letters
+
+
+def find_all_places(text: str) -> list[Place]:
+    """Return where words stand in a text, also numbers and single letters."""
+    return [found.span() for found in _ANY_WORD.finditer(text.replace("’", "'"))]
 
 
 def is_unspaced(token: str) -> bool:
@@ -268,6 +274,14 @@ class WordAnalyzer:
         """Return the place of the text's language, and which words are stop words in it."""
         language = self._best_reading(self._pieces(text))[0]
         return language, self._cache(language).leaves_out
+
+    def read_all(self, text: str) -> tuple[list[str], Callable[[str], bool]]:
+        """Return all words of a text in order, also grammatical ones, numbers and single letters,
+        and which words are grammatical in its language."""
+        pieces = self._pieces(text)
+        words = [word for piece in pieces for word in _ANY_WORD.findall(piece)]
+        language = 0 if len(self._tellers) == 1 else self._best_reading(pieces)[0]
+        return words, self._cache(language).leaves_out
 
     def _cache(self, language: int) -> _TokenCache:
         return self._caches[min(language, len(self._caches) - 1)]

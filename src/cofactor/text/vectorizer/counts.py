@@ -141,7 +141,7 @@ def _count_batches(
     yield batch.count(reading, places, only)
 
 
-def _numbered(words: Iterable[str] = ()) -> defaultdict[str, int]:
+def numbered(words: Iterable[str] = ()) -> defaultdict[str, int]:
     """Return the places of words; a new word gets the next place."""
     places: defaultdict[str, int] = defaultdict(None, {word: j for j, word in enumerate(words)})
     places.default_factory = places.__len__
@@ -159,7 +159,7 @@ def tally(
     >>> words, counts.toarray().tolist()
     (['orbit', 'moon', 'base'], [[0, 2, 1], [0, 1, 0]])
     """
-    places = _numbered(known)
+    places = numbered(known)
     counts = list(_count_batches(documents, reading, places))
     for some in counts:  # later batches may have found more words
         some.resize(some.shape[0], len(places))
@@ -208,7 +208,7 @@ def count(
     >>> count(["moon base moon", "moon"], WordReading.plain()).frequencies().occurrences
     array([1, 3])
     """
-    places, n = _numbered(), 0
+    places, n = numbered(), 0
     only = None if given is None else frozenset(given)
     sums: IntArray = np.zeros((2, 0), dtype=np.int64)
     for counts in _count_batches(documents, reading, places, only):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cofactor.text.vectorizer.analyzer import Place, find_places, tidy
+from cofactor.text.vectorizer.analyzer import Place, find_all_places, find_places, tidy
 
 # Shares of the strongest place from which a place has colour 1, 2 or 3.
 COLOUR_LEVELS = (0.08, 0.25, 0.6)
@@ -62,6 +62,19 @@ def find_occurrences(text: str, vectorizer: Any) -> list[Occurrence]:
     for run in runs:
         found += _sequences(text, run, name, 2, "", shortest=1)
     return found
+
+
+def find_forms(text: str, words: Iterable[str]) -> list[Occurrence]:
+    """Return where words in lower case stand in a text, numbers and single letters, too.
+
+    Examples
+    --------
+    >>> find_forms("How many moons?", ["many", "moons", "how"])[:2]
+    [Occurrence(word='how', places=((0, 3),)), Occurrence(word='many', places=((4, 8),))]
+    """
+    wanted = frozenset(words)
+    found = ((tidy(text[slice(*place)]).casefold(), place) for place in find_all_places(text))
+    return [Occurrence(word, (place,)) for word, place in found if word in wanted]
 
 
 def _namer(text: str, vectorizer: Any) -> Callable[[str], list[str]] | None:

@@ -753,6 +753,20 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
         return name
 
+    def build_reader(self) -> Callable[[str], tuple[list[str], Callable[[str], bool]]]:
+        """Return the function from a text to all its words in order, and to which are grammatical.
+
+        It leaves out neither grammatical words nor numbers, and cuts no endings.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> words, is_grammatical = WordVectorizer().build_reader()("Who won in <b>1998</b>?")
+        >>> words, [is_grammatical(word) for word in words]
+        (['who', 'won', 'in', '1998'], [True, False, True, False])
+        """
+        return self._analyzer().read_all
+
     def _analyzer(self) -> WordAnalyzer:
         lists = getattr(self, "stop_words_", None)
         if lists is None:  # not fitted, or fitted by cofactor 0.1
