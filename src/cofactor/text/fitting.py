@@ -127,7 +127,10 @@ def fit_side(
     """
     earlier = model.fitted.further if hasattr(model, "_fitted") else None
     if known is not None and known.asked and task == "classes":
-        return known.side, earlier
+        # a head that made no use of further words left none, though the documents have rows of them
+        lost = earlier is None and known.side is not None and known.side.further is not None
+        if not lost:
+            return known.side, earlier
     vectors = fit_vectors(model, vectorizer, texts, X, y, task)
     further, rows = None, None
     if not alone and _wants_further(model, vectorizer, X, y, task, earlier):
