@@ -683,6 +683,14 @@ def test_further_features_that_tell_classes_apart_help(kind):
     assert right[1] > right[0] + 0.15
 
 
+def test_further_features_lose_no_class_where_no_label_can_be_held_out():
+    """No neighbours would notice it, so classes have equal shares."""
+    pool, _ = Data(n=200, per_class=1).fit(side=Side(further=Data(n=200).further()))
+    assert pool.expected is None
+    assert pool.parts[FURTHER + BAYES] == 0.0
+    assert pool.parts[FURTHER + FLAT] > 0.0
+
+
 def test_samples_that_differ_in_further_features_are_distinct():
     data = Data()
     data.cells[1], data.y[1], data.labelled[1] = data.cells[0], data.y[0], data.labelled[0]

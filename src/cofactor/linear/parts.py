@@ -551,7 +551,8 @@ class ViewParts:
         usual = {BAYES: 0.5, FLAT: 0.0, SOFTMAX: 1.0, SPREAD: 0.3, MIXTURE: 0.0}
         if not self.X.is_sparse and self.graph is not None:  # one label says less than neighbours
             usual |= {SOFTMAX: 0.3, SPREAD: 1.0}
-        if self.X.is_sparse and self.graph is not None and self.drifts(models):
+        # Without neighbours nobody notices that expectation maximisation loses classes.
+        if self.X.is_sparse and (not self.spreads if self.graph is None else self.drifts(models)):
             usual[BAYES], usual[FLAT] = 0.0, 0.5
         return np.array([usual[name] for name in self.names])
 
