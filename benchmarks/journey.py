@@ -1,6 +1,6 @@
 """From a table to a report, and from texts to topics: ours against other libraries.
 
-    python -m benchmarks.journey [--parts commands topics] [--labelled 20] [--repeats 3]
+    python -m benchmarks.journey [--parts commands topics] [--topics 20 50] [--repeats 3]
 
 *commands*: writes the paper's 20 Newsgroups posts to a table with one label in twenty, then runs
 ``cofactor fit`` and ``cofactor report`` on it, each in a separate process, in alternation with the
@@ -94,10 +94,9 @@ def measure(posts: splits.Posts, folder: Path, options: argparse.Namespace) -> l
 # ---- topics
 
 WORDS = re.compile(r"(?u)\b[^\W\d_]\w+\b")
-N_TOPICS = (20, 50)
 MAX_BARE = 1.2  # demanded: at most this many times the time of a bare regular expression
 MIN_DF, MAX_DF, MAX_WORDS = 5, 0.5, 20_000
-SWEEPS = 100  # of Gibbs sampling in tomotopy
+SWEEPS = 50  # of Gibbs sampling in tomotopy
 
 
 def bare_words(texts: list[str]) -> list[list[str]]:
@@ -120,9 +119,8 @@ def scikit_learn(k: int, texts: list[str]) -> Any:
 
 def topica(k: int, texts: list[str]) -> Any:
     library = import_module("topica")
-    words = [library.tokenize(text, min_length=2, stopwords="english") for text in texts]
     limits = {"min_doc_freq": MIN_DF, "max_doc_fraction": MAX_DF, "max_features": MAX_WORDS}
-    corpus = library.Corpus.from_documents(words, **limits)
+    corpus = library.Corpus.from_documents(bare_words(texts), **limits)
     return library.NMF(k).fit(corpus, num_threads=1)
 
 
@@ -165,7 +163,7 @@ def measure_topics(texts: list[str], options: argparse.Namespace) -> list[Row]:
     }
     rivals = {name: run for name, run in rivals.items() if _installed(run)}
     rows = []
-    for k in N_TOPICS:
+    for k in options.topics:
         frobenius = partial(ours, k, texts, "frobenius")
         runs = [partial(run, k, texts) for run in rivals.values()]
         (kl, _), (frob, _), *others = alternate(options, partial(ours, k, texts), frobenius, *runs)
@@ -184,6 +182,7 @@ def main() -> int:
     data_sets.add_newsgroups_options(parser)
     parts = ("commands", "topics")
     parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
+    parser.add_argument("--topics", nargs="+", type=int, default=[20, 50], metavar="K")
     parser.add_argument("--labelled", type=int, default=20, help="label one in N; default: 20")
     harness.add_repeats(parser)
     options = parser.parse_args()

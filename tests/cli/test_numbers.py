@@ -161,3 +161,18 @@ def test_two_columns_of_numbers_are_told_apart(tmp_path):
     explained = ("explain", tmp_path / "m", text, "--class")
     assert "Scores are logarithms" in cofactor(*explained, "price").stderr
     assert "Scores are logarithms" not in cofactor(*explained, "weight").stderr
+
+
+def test_numbers_with_a_measure_are_numbers(home, tmp_path):
+    kept = table(tmp_path / "a.csv", lambda price: f"{price * 100:,.0f} kB")
+    said = cofactor("check", kept, *READ[:4]).stdout
+    assert re.search(r"'[\d,]+ kB' is read as \d+;", " ".join(said.split()))
+    mixed = table(tmp_path / "b.csv", lambda price: f"{price:.0f} {'kB' if price < 40 else 'MB'}")
+    done = cofactor("fit", mixed, *READ, "-o", tmp_path / "m", code=2)
+    assert "numbers that are written in different ways" in " ".join(done.stderr.split())
+
+
+def test_decades_are_classes(tmp_path):
+    rows = [[i, body, f"{70 + 10 * (int(i) % 3)}s"] for i, body, _ in priced()]
+    path = write_table(tmp_path / "a.csv", rows, ("id", "body", "price"))
+    assert answer("check", path, *READ[:4])["labels_are"] == "classes"

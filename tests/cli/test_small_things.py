@@ -47,6 +47,15 @@ def test_a_missing_file_suggests_no_other_kind_of_file(tmp_path):
     assert "tickets.csv'?" in done.stderr
 
 
+def test_a_missing_model_suggests_models(home, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "modle.csv").touch()
+    assert "Did you mean" not in cofactor("topics", "modl", code=2).stderr
+    (tmp_path / "modell").mkdir()
+    (tmp_path / "modell" / "manifest.json").touch()
+    assert "Did you mean 'modell'?" in cofactor("topics", "modl", code=2).stderr
+
+
 @pytest.mark.parametrize("jobs", [-5, 0])
 def test_no_number_of_threads_is_refused(home, jobs):
     read = ["--text", "body", "--label", "team", "-o", home / "no"]

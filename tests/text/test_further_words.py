@@ -189,6 +189,16 @@ def test_a_refit_on_other_texts_keeps_them(model):
     assert np.mean(again.predict(new) == truth) == 1.0
 
 
+def test_labels_after_names_of_classes_are_predicted_from_them(tmp_path):
+    """The first fit, by names alone, does not use them; the refit with labels does."""
+    texts, _ = questions(150)
+    named = TopicModel(3, classes={"river": "river", "lake": "lake"}, random_state=0).fit(texts)
+    assert named.fitted.further is None
+    again = named.refit(texts, ["river" if "river" in one else "lake" for one in texts])
+    again.save(tmp_path / "m")
+    assert "who" in load_model(tmp_path / "m").fitted.further.names
+
+
 def test_edits_keep_them(model):
     new, truth = questions(60, seed=1)
     edited = model.merge([0, 1]).rename(0, "all")

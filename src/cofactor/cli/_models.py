@@ -104,7 +104,9 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except ModelFormatError as error:
-        raise InputError(printable(f"{error} {similar_path(path)}".rstrip())) from error
+        raise InputError(
+            printable(f"{error} {similar_path(path, 'manifest.json')}".rstrip())
+        ) from error
 
 
 def cached(encoder: Any, folder: Path | None) -> Any:

@@ -55,13 +55,17 @@ def suggestion(name: str, known: list[str]) -> str:
     return f"There are {shown}{f' and {len(known) - 12} more' if len(known) > 12 else ''}."
 
 
-def similar_path(path: str | PathLike[str]) -> str:
-    """Return a sentence that suggests a path of a similar name, or "" if there is none."""
+def similar_path(path: str | PathLike[str], mark: str | None = None) -> str:
+    """Return a sentence that suggests a path of a similar name, or "" if there is none.
+
+    With ``mark``, it is a folder that holds a file of this name.
+    """
     wanted = Path(path)
     if wanted.exists():
         return ""
     try:  # without their endings, which are alike in files that are not
-        beside = {one.stem: one.name for one in sorted(wanted.parent.iterdir(), reverse=True)}
+        there = sorted(wanted.parent.iterdir(), reverse=True)
+        beside = {one.stem: one.name for one in there if mark is None or (one / mark).exists()}
     except OSError:  # the folder does not exist either
         return ""
     if (close := _closest(wanted.stem, list(beside))) is None:

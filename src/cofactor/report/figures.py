@@ -58,7 +58,7 @@ def heatmap(prepared: Prepared) -> alt.Chart:
             alt.Y("class:N")
             .title(None)
             .sort(None)
-            .axis(labelLimit=150, minExtent=100, labelExpr=_middle_cut(25)),
+            .axis(labelLimit=185, minExtent=100, labelExpr=_middle_cut(25)),
             alt.Color("share:Q").title("probability").scale(domain=[0, 1]).legend(format="%"),
             tooltip=[
                 alt.Tooltip("name:N", title="topic"),
@@ -236,10 +236,10 @@ def confusion(classes: list[str], samples: str) -> Any:
         .encode(
             alt.X("prediction:N", sort=None)
             .title("predicted")
-            .axis(labelAngle=angle, labelLimit=130, labelExpr=_middle_cut(22)),
+            .axis(labelAngle=angle, labelLimit=160, labelExpr=_middle_cut(22)),
             alt.Y("truth:N", sort=None)
             .title("true class")
-            .axis(labelLimit=150, labelExpr=_middle_cut(25)),
+            .axis(labelLimit=185, labelExpr=_middle_cut(25)),
         )
         .properties(width=WIDTH, height=60 + 26 * len(classes), usermeta={"cells": True})
     )

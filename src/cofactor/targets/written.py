@@ -1,4 +1,4 @@
-"""Numbers as people write them in tables: 4,5 or $1,234.50 or 1.234,50 € or 80 % or 7/10.
+"""Numbers as people write them in tables: 4,5 or $1,234.50 or 1.234,50 € or 80 % or 7/10 or 12 kB.
 
 A column has one style: which mark stands before decimals, and in which unit its numbers are. Only
 all labels of a column together show it, because 1,234 alone may be either number.
@@ -13,9 +13,14 @@ from typing import NamedTuple
 
 _CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|TRY"
 _UNIT = rf"[$€£¥₹₽₩₺₪฿₫₴]|(?:US|C|A|R|NZ|HK)\$|(?:{_CODES})\b|kr\.?|zł|Kč|Fr\."
+_MEASURE = (
+    "[kKMGT]i?B|bytes?|[nµmck]m[²³]?|m[²³]|ha|[µmk]g|[mc]l|ms|sec|min|minutes?|hours?|days?|weeks?|"
+    "months?|years?|°[CF]|kWh?|MWh?|Wh|[kMG]?Hz|px|km/h|mph|Stunden?|Tagen?|Jahren?"
+)
+_LETTER = "[mgtlsh]"  # a measure, too, but only after a space: "90s" is a decade
 _NUMBER = re.compile(
     rf"(?P<sign>[+\-−]?)\s?(?P<before>{_UNIT})?\s?(?P<inner>[+\-−]?)"
-    rf"(?P<digits>\d(?:[\d.,'’\s]*\d)?)\s?(?P<after>{_UNIT}|%|/\s?\d+)?"
+    rf"(?P<digits>\d(?:[\d.,'’\s]*\d)?)\s?(?P<after>{_UNIT}|%|/\s?\d+|{_MEASURE}|(?<=\s){_LETTER})?"
 )
 _MARKS = (".", ",")
 """Marks that may stand before decimals, the likelier one first."""
@@ -27,7 +32,7 @@ class NumberStyle(NamedTuple):
     mark: str
     """What stands before decimals: a point or a comma."""
     unit: str
-    """Currency, per cent, or what the number is counted out of, like /10; "" without one."""
+    """Currency, measure, per cent, or what the number is counted out of, like /10; "" without."""
 
     def plain(self, label: str) -> str | None:
         """Return a number as programs write it; None if the label is not written in this style.
@@ -62,7 +67,8 @@ def _forms(mark: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def unit_of(label: str) -> str:
     """Return the unit of a number, see `NumberStyle`; "" if it has none, or is not a number."""
     found = _NUMBER.fullmatch(label.strip())
-    return "" if found is None else "".join((found["before"] or found["after"] or "").split())
+    unit = "" if found is None else "".join((found["before"] or found["after"] or "").split())
+    return re.sub(r"(?<=[a-z]{3})s$", "", unit)  # 1 hour, 2 hours
 
 
 def number_style(labels: Iterable[str]) -> NumberStyle | None:
@@ -74,10 +80,13 @@ def number_style(labels: Iterable[str]) -> NumberStyle | None:
     NumberStyle(mark=',', unit='')
     >>> number_style(["$20.00", "$1,200"]), number_style(["$20", "20 €"]), number_style(["1", "a"])
     (NumberStyle(mark='.', unit='$'), None, None)
+    >>> number_style(["1,204 kB", "30 kB"]), number_style(["30 kB", "2 MB"])
+    (NumberStyle(mark='.', unit='kB'), None)
     """
     labels = list(labels)
     units = {unit_of(label) for label in labels} - {""}
-    share = any(unit[0] in "%/" for unit in units)  # 80 % beside 0.8 is not one scale
+    # 80 % beside 0.8 is not one scale, and who knows what 3 is beside 4 kg
+    share = any(unit[0] in "%/" or re.fullmatch(f"{_MEASURE}|{_LETTER}", unit) for unit in units)
     if not labels or len(units) > 1 or (share and not all(map(unit_of, labels))):
         return None
     styles = (NumberStyle(mark, next(iter(units), "")) for mark in _MARKS)

@@ -184,7 +184,8 @@ class FittedDocuments:
     X: Any
     estimator: Any  # the model's representations and scores of the documents are from this one
     side: Side | None = None  # vectors of an encoder that fit the texts, and further words
-    asked: bool = False  # whether the fit asked for it
+    further: Any = None  # the further words of the side, which the fit may not have used
+    asked: bool = False  # whether the fit asked for the side
 
     @staticmethod
     def known(model: Any, texts: list[str]) -> FittedDocuments | None:

@@ -105,7 +105,9 @@ def fit_documents(
         target_names=target_names(estimator, y),
         **record_side(model, estimator, further),
         class_starts=plan.starts,
-        documents=FittedDocuments(fingerprint(texts), X, estimator, side, task == "classes"),
+        documents=FittedDocuments(
+            fingerprint(texts), X, estimator, side, further, asked=task == "classes"
+        ),
     )
 
 
@@ -127,7 +129,7 @@ def fit_side(
     """
     earlier = model.fitted.further if hasattr(model, "_fitted") else None
     if known is not None and known.asked and task == "classes":
-        return known.side, earlier
+        return known.side, known.further
     vectors = fit_vectors(model, vectorizer, texts, X, y, task)
     further, rows = None, None
     if not alone and _wants_further(model, vectorizer, X, y, task, earlier):

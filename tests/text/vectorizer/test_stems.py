@@ -109,3 +109,18 @@ def test_columns_add_up_over_forms():
     vectorizer = WordVectorizer(sublinear_tf=False).fit(GERMAN)
     one, two = vectorizer.transform(["Gemeinde und nicht", "Gemeinden und nicht"]).toarray()
     np.testing.assert_array_equal(one, two)
+
+
+def test_unrelated_german_compounds_are_words_apart():
+    stems = Stems.of("language", ["german"], ())
+    for one, other in (
+        ("unterschied", "unterschrift"),
+        ("untersuchung", "unterstützung"),
+        ("überraschung", "übertragung"),
+        ("bundeskanzler", "bundesliga"),
+        ("landesregierung", "landesgericht"),
+    ):
+        assert stems.stem(one) != stems.stem(other)
+    assert stems.stem("bundeskanzlers") == stems.stem("kanzler")
+    assert stems.stem("unterschiede") == stems.stem("unterschied")
+    assert stems.stem("verkehrsfluss") == stems.stem("verkehr")

@@ -197,8 +197,8 @@
     if (!(spec.usermeta || {}).cells) return;
     const { x, y } = spec.encoding;
     const { color } = spec.layer ? spec.layer[0].encoding : spec.encoding;
-    Object.assign(x.axis, { labelAngle: -90, labelFontSize: 10, labelLimit: 80, labelExpr: middleCut(14) });
-    Object.assign(y.axis, { labelLimit: 90, minExtent: 0, labelExpr: middleCut(15) });
+    Object.assign(x.axis, { labelAngle: -90, labelFontSize: 10, labelLimit: 95, labelExpr: middleCut(14) });
+    Object.assign(y.axis, { labelLimit: 110, minExtent: 0, labelExpr: middleCut(14) });
     color.legend.orient = "top";
     if (x.field === "name") Object.assign(x.axis, { labelAngle: 0, labelOverlap: true, labelExpr: "split(datum.label, ' ')[0]" });
   }

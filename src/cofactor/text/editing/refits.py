@@ -85,7 +85,9 @@ def refit(
         fitted.forget_held_out()
     learned = {
         "target_names": target_names(fitted, y),
-        "documents": FittedDocuments(fingerprint(texts), X, fitted, side, task == "classes"),
+        "documents": FittedDocuments(
+            fingerprint(texts), X, fitted, side, further, asked=task == "classes"
+        ),
         **record_side(model, fitted, further),
         "class_starts": None if named is None else named.starts,
         "learned": None,

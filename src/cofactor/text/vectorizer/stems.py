@@ -9,11 +9,13 @@ morphological variation in alphabetic languages", SIGIR 2009), but it merges unr
 "Gemeinde" and "gemeinsam".
 
 Stems of Snowball are cut after seven letters, because compounds that begin with the same word are
-related ("Verkehrsfluss", "Verkehrsstrom") and each is rare.
+related ("Verkehrsfluss", "Verkehrsstrom") and each is rare. A long prefix that begins unrelated
+words does not count: "Unterschied" and "Unterschrift" are cut after five more letters.
 
 Arabic attaches "and", "the" and some prepositions to the beginning of a word; these are cut off
 first (Larkey, Ballesteros and Connell, "Improving stemming for Arabic information retrieval", SIGIR
-2002).
+2002). In the same way, German puts "Bundes-", "Landes-" and "Staats-" before what a word is about:
+a "Bundeskanzler" is a "Kanzler", and no "Bundesliga".
 """
 
 from __future__ import annotations
@@ -38,6 +40,9 @@ spanish swedish
 """
 STEMMERS = frozenset(_STEMMERS.split())
 
+_LONG_PREFIX = re.compile("unter|uber|über")  # Snowball's German stems have no umlauts
+LETTERS_AFTER_PREFIX = 5
+_GERMAN_STATE = re.compile("^(?:bundes|landes|staats)(?=.{4})")
 _ARTICLE = re.compile("^(?:و?(?:ال|بال|كال|فال|لل)(?=..)|و(?=...))")  # leaves at least two letters
 
 
@@ -60,10 +65,25 @@ def whole_stem(language: str, word: str) -> str:
     --------
     >>> [whole_stem("german", word) for word in ("gemeinde", "gemeinden", "gemeinsam")]
     ['gemeind', 'gemeind', 'gemeinsam']
+    >>> whole_stem("german", "bundeskanzlers")
+    'kanzl'
     """
     if language not in STEMMERS:
         return first_letters(FIRST_LETTERS, word)
-    return _stemmer(language)(_ARTICLE.sub("", word))
+    first = _GERMAN_STATE if language == "german" else _ARTICLE
+    return _stemmer(language)(first.sub("", word))
+
+
+def cut_stem(stem: str, letters: int) -> str:
+    """Return the first letters of a stem; more of them after a long prefix.
+
+    Examples
+    --------
+    >>> [cut_stem(stem, 7) for stem in ("verkehrsfluss", "unterschied", "unterschrift")]
+    ['verkehr', 'unterschie', 'unterschri']
+    """
+    prefix = _LONG_PREFIX.match(stem)
+    return stem[: max(letters, prefix.end() + LETTERS_AFTER_PREFIX if prefix else 0)]
 
 
 class Stems:
@@ -109,7 +129,7 @@ class Stems:
     def _cut(self, stem: str) -> str:
         if self._most is None or not stem:
             return stem
-        return " ".join(part[: self._most] for part in stem.split(" "))
+        return " ".join(cut_stem(part, self._most) for part in stem.split(" "))
 
     def read(self, word: str, language: int = 0, times: int = 1) -> str:
         """Return the stem of a word that occurs this many times, and count its form."""
