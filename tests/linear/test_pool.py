@@ -1,5 +1,6 @@
 """The pool: invariants, held-out labels, guesses, and hostile labels."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -729,6 +730,20 @@ def test_views_teach_each_other_where_no_label_can_be_held_out(kind):
         words = np.asarray(pool.view.of(observe(cells)) @ pool.model.weights)
         right.append(np.mean((words - words.mean(axis=0)).argmax(axis=1) == data.y))
     assert right[1] > right[0] + 0.2
+
+
+def test_a_fit_holds_few_copies_of_vectors(monkeypatch):
+    """Vectors have 4 bytes per number; a fit takes at most six times as much beside them."""
+    monkeypatch.setattr(parts_module, "MAX_GRAPH_ROWS", 100)
+    data = Data(n=4000)
+    side = data.vectors(width=300).astype(np.float32)
+    peaks = []
+    for given in (None, side):
+        tracemalloc.start()
+        data.fit(side=given)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 6 * side.nbytes
 
 
 # ---- shares of the classes
