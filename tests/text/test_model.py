@@ -38,14 +38,15 @@ def test_few_labels_are_enough(model):
     assert model.classes_.tolist() == ["faith", "space", "sport"]
 
 
-def test_it_is_the_vectorizer_and_the_estimator(model):
+def test_it_is_the_vectorizer_and_the_estimator():
+    model = TopicModel(4, further_words="no", random_state=0).fit(TEXTS, SOME)
     X = model.vectorizer_.transform(TEXTS)
     direct = SSNMFClassifier(4, random_state=0).fit(X, SOME)
     assert np.array_equal(direct.components_, model.estimator_.components_)
     assert np.array_equal(direct.predict_proba(X), model.predict_proba(TEXTS))
     assert np.array_equal(direct.transform(X), model.transform(TEXTS))
     assert np.array_equal(model.document_topics_, model.transform(TEXTS))
-    again = TopicModel(4, random_state=0)
+    again = TopicModel(4, further_words="no", random_state=0)
     assert np.array_equal(again.fit_transform(TEXTS, SOME), model.document_topics_)
 
 

@@ -51,7 +51,7 @@ def stream(model, texts, y=None, size=100, **options):
 @pytest.mark.parametrize("y", [None, SOME, NUMBERS, SETS], ids=["none", "some", "numbers", "sets"])
 def test_the_first_batch_is_one_iteration_of_fit(y, seeds):
     texts, y = TEXTS[:200], None if y is None else y[:200]
-    options = {"solver": "mu", "seeds": seeds, "random_state": 0}
+    options = {"solver": "mu", "seeds": seeds, "further_words": "no", "random_state": 0}
     once = TopicModel(4, max_iter=1, tol=0, **options).fit(texts, y)
     begun = TopicModel(4, **options).partial_fit(iter(texts), y)
     for name in ("components_", "representation_"):
