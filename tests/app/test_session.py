@@ -494,21 +494,9 @@ def _label_first(session, truth, n):
     assert session.refitter.trouble is None
 
 
-def test_classes_are_predicted_from_grammatical_words(questions):
-    """Also if topics were edited: no new fit replaces them."""
-    session, truth = questions(several=False)
-    session.edit("t", "rename", {"topic": 0, "name": "kept"})
-    assert session.now.model.fitted.further is None
-    _label_first(session, truth, 60)
-    assert "who" in session.now.model.fitted.further.names
-    assert not session.now.model.vectorizer_.keeps_grammar
-    assert session.now.model.topic_names_[0] == "kept"
-    right = [session.prediction(place) == [truth[place]] for place in range(60, 200)]
-    assert np.mean(right) > 0.9
-
-
-def test_labels_show_that_grammatical_words_help(questions):
-    session, truth = questions(several=True)
+@pytest.mark.parametrize("several", [False, True])
+def test_labels_show_that_grammatical_words_help(questions, several):
+    session, truth = questions(several=several)
     assert not session.now.model.vectorizer_.keeps_grammar
     _label_first(session, truth, 60)
     assert session.now.model.vectorizer_.keeps_grammar

@@ -20,7 +20,7 @@ def fit(table, folder, *options):
 
 
 def test_short_texts_have_them(table, tmp_path):
-    done = fit(table, tmp_path, "--label", "label", "--verbose")
+    done = fit(table, tmp_path, "--label", "label", "--verbose", "--further-words", "auto")
     assert SAID in done.stderr
     assert "who" in load_model(tmp_path / "m").fitted.further.names
     told = answer("explain", tmp_path / "m", "who was on the bridge")
@@ -29,8 +29,8 @@ def test_short_texts_have_them(table, tmp_path):
     assert answer("verify", tmp_path / "m")["equal"]
 
 
-def test_no_leaves_them_out(table, tmp_path):
-    done = fit(table, tmp_path, "--label", "label", "--verbose", "--further-words", "no")
+def test_by_default_there_are_none(table, tmp_path):
+    done = fit(table, tmp_path, "--label", "label", "--verbose")
     assert SAID not in done.stderr
     model = load_model(tmp_path / "m")
     assert model.fitted.further is None

@@ -83,6 +83,17 @@ def test_report_tests_on_another_table(home, model, tmp_path, written, columns):
     assert written["documents"] == [row[1] for row in rows]
 
 
+def test_classes_by_their_names_are_tested_with_labels(home, tmp_path, written):
+    about = tmp_path / "classes.txt"
+    lines = (f"{name}: {' '.join(words[:3])}" for name, words in WORDS.items())
+    about.write_text("\n".join(lines))
+    given = ("--text", "body", "--classes", about, "-k", 4)
+    answer("fit", home / "posts.csv", *given, "-o", tmp_path / "m")
+    cofactor("report", tmp_path / "m", "--truth", "team", "-o", tmp_path / "r.html")
+    assert written["labels"] is None
+    assert written["truth"] == [row[2] for row in make_rows()]
+
+
 def test_truth_needs_predictions_and_documents(home, tmp_path):
     path = write_table(tmp_path / "a.csv", make_rows(30))
     cofactor("fit", path, "--text", "body", "-o", tmp_path / "m", "-k", 2)

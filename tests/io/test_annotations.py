@@ -162,6 +162,7 @@ MIN = {"annotator": 1, "annotation_id": 9, "created_at": "2024-01-01", "lead_tim
         ),
         ([{"id": 1, "text": "a", "source": "web", "label": "sport"}], [("sport",)]),
         ([{"text": "a", "topic": "sport"}], [("sport",)]),
+        ([{"id": 1, "text": "a", "label": "good", "parts": {"choices": ["x"]}}], [("good",)]),
     ],
 )
 def test_columns_of_tasks_are_not_labels(records, labels, tmp_path):

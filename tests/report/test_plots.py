@@ -59,6 +59,16 @@ def test_words_are_drawn_with_their_probabilities(model):
         assert ax.get_title("left") == model.topic_names_[k]
 
 
+def test_a_class_called_zero_is_shown(corpus, some):
+    numbers = {name: place for place, name in enumerate(dict.fromkeys(one for one in some if one))}
+    y = [numbers.get(one, -1) for one in some]
+    axes = TopicModel(4, random_state=0, max_iter=5, tol=0).fit(corpus[0], y).plot_topics()
+    titles = [text.get_text() for ax in axes for text in ax.texts] + [
+        ax.get_title(side) for ax in axes for side in ("left", "right", "center")
+    ]
+    assert any("· 0 " in title for title in titles)
+
+
 def test_topics_are_drawn_by_number_or_name(model):
     axes = model.plot_topics(topics=[2, model.topic_names_[0]])
     assert [ax.get_title("left") for ax in axes] == [model.topic_names_[k] for k in (2, 0)]

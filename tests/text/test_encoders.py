@@ -336,7 +336,7 @@ def test_explanations_add_up(kind, request):
 
 def test_words_or_the_whole_text_have_the_vectors_parts(static, own):
     text = "rocket to the moon"
-    words = ["moon", "rocket", "the"]  # the last one is a further word
+    words = ["moon", "rocket"]
     assert static.explain(text).words == words
     assert own.explain(text).words == [*words, "the text as a whole"]
     assert "the text as a whole" not in [row.word for row in own.explain(text).left_out]
@@ -385,6 +385,17 @@ def test_a_refit_equals_the_fit_in_its_linear_models(own):
     assert_allclose(again.estimator_.pooled_head.side_weights, weights, rtol=1e-9)
     sampled = own.refit(TEXTS, SOME, sample=60)
     assert sampled.score(TEXTS, LABELS) > 0.9
+
+
+def test_a_refit_follows_the_encoder_of_the_model():
+    model = TopicModel(4, encoder=encode, random_state=0).fit(TEXTS, SOME)
+    without = model.set_params(encoder=None)
+    with pytest.raises(ValueError, match="encoder"):  # the drift needs what the model predicted
+        without.predict(TEXTS)
+    plain = TopicModel(4, random_state=0).fit(TEXTS, SOME)
+    found = plain.set_params(encoder=encode).refit(TEXTS, SOME)
+    assert found.fitted.encoder is not None
+    assert without.refit(TEXTS, SOME).fitted.encoder is None
 
 
 def test_models_without_labels_do_not_ask_the_encoder():

@@ -20,7 +20,7 @@ TEXTS = ["Who won the 1998 cup?", "How many cups were won, and how many lost?", 
 
 @pytest.fixture(scope="module")
 def model():
-    return TopicModel(3, random_state=0).fit(*questions(150))
+    return TopicModel(3, further_words="auto", random_state=0).fit(*questions(150))
 
 
 # ---- the words
@@ -128,7 +128,7 @@ def test_misspelt_words_are_predicted_by_their_parts():
     words = {"bill": ["invoice", "payment", "refund"], "trip": ["airport", "luggage", "boarding"]}
     y = [*words] * 60
     texts = [f"{random.choice(words[one])} {random.choice(words[one])} please" for one in y]
-    fitted = TopicModel(2, random_state=0).fit(texts, y)
+    fitted = TopicModel(2, further_words="auto", random_state=0).fit(texts, y)
     wrong = ["invoise", "paymant", "refnud refun", "airprot airpo", "lugage", "bordings"]
     assert fitted.predict(wrong).tolist() == ["bill"] * 3 + ["trip"] * 3
     old = TopicModel(2, further_words="no", random_state=0).fit(texts, y)
@@ -192,7 +192,9 @@ def test_a_refit_on_other_texts_keeps_them(model):
 def test_labels_after_names_of_classes_are_predicted_from_them(tmp_path):
     """The first fit, by names alone, does not use them; the refit with labels does."""
     texts, _ = questions(150)
-    named = TopicModel(3, classes={"river": "river", "lake": "lake"}, random_state=0).fit(texts)
+    named = TopicModel(
+        3, classes={"river": "river", "lake": "lake"}, further_words="auto", random_state=0
+    ).fit(texts)
     assert named.fitted.further is None
     again = named.refit(texts, ["river" if "river" in one else "lake" for one in texts])
     again.save(tmp_path / "m")
@@ -243,7 +245,7 @@ def test_vectors_stand_beside_them():
     def encode(texts):
         return np.array([[len(text), text.count("e"), text.count("o")] for text in texts], float)
 
-    fitted = TopicModel(3, encoder=encode, random_state=0).fit(texts, y)
+    fitted = TopicModel(3, encoder=encode, further_words="auto", random_state=0).fit(texts, y)
     head = fitted.estimator_.pooled_head
     if head.side is None:
         pytest.skip("the vectors do not fit the texts")
@@ -252,7 +254,27 @@ def test_vectors_stand_beside_them():
 
 
 def test_without_labels_there_are_none():
-    assert TopicModel(3, random_state=0).fit(questions(150)[0]).fitted.further is None
+    assert (
+        TopicModel(3, further_words="auto", random_state=0).fit(questions(150)[0]).fitted.further
+        is None
+    )
+
+
+def test_a_fit_forgets_the_further_words_of_the_fit_before(model):
+    texts, y = questions(90, seed=3)
+    again = TopicModel(3, further_words="auto", random_state=0)
+    again.fit(*questions(150)).fit(texts, y)
+    fresh = TopicModel(3, further_words="auto", random_state=0).fit(texts, y)
+    assert list(again.fitted.further.names) == list(fresh.fitted.further.names)
+    assert_array_equal(again.predict_proba(texts), fresh.predict_proba(texts))
+
+
+def test_a_refit_follows_the_parameters_of_the_model():
+    texts, y = questions(150)
+    model = TopicModel(3, further_words="auto", random_state=0).fit(texts, y)
+    without = model.set_params(further_words="no").refit(texts, y)
+    assert without.fitted.further is None
+    assert without.set_params(further_words="yes").refit(texts, y).fitted.further is not None
 
 
 # ---- refusals
@@ -297,7 +319,7 @@ def test_a_cluster_has_none():
         assert not weights
         return estimator.fit(X, y)
 
-    fitted = TopicModel(3, random_state=0).fit(texts, y, fit_with=fit_with)
+    fitted = TopicModel(3, further_words="auto", random_state=0).fit(texts, y, fit_with=fit_with)
     assert fitted.fitted.further is None
     assert "who" in fitted.vectorizer_.grammatical_
     with pytest.raises(ValueError, match="further_words='yes' cannot be used with fit_with"):

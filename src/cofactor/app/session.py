@@ -601,14 +601,12 @@ class Session:
     def _with_other_words(self, model: TopicModel, y: list[Any]) -> TopicModel | None:
         """Return a new fit if labels show that grammatical words help to predict; None if not.
 
-        This is for several labels per document; a single one is predicted from further words at
-        every refit. The first fit had no labels to show it. They are asked whenever their number
-        has doubled, until somebody edits the topics, which a new fit would replace; a model that
-        was there before may have been edited elsewhere.
+        The first fit had no labels to show it. They are asked whenever their number has doubled,
+        until somebody edits the topics, which a new fit would replace; a model that was there
+        before may have been edited elsewhere.
         """
         known = [place for place, labels in enumerate(y) if labels]
-        settled = self.shape or self.saved_decisions is not None or not self.table.several
-        if len(known) < self._next_trial or settled:
+        if len(known) < self._next_trial or self.shape or self.saved_decisions is not None:
             return None
         self._next_trial = 2 * len(known)
         places = {*known, *range(0, len(y), -(-len(y) // REFIT_SAMPLE))}

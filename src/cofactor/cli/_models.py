@@ -49,8 +49,10 @@ class OpenedModel:
 
     @property
     def learned(self) -> str:
-        """What the fit learned from labels: their form, or the task in older models."""
-        return str(self.input.get("labels_are") or self.input.get("task", "auto"))
+        """What the fit learned from labels: their form, or the task where there were none, as with
+        names of classes, and in older models."""
+        form, task = self.input.get("labels_are"), self.input.get("task", "auto")
+        return str(task if form is None or (form == "none" and task == "classes") else form)
 
     def noting(self, **changes: Any) -> OpenedModel:
         """Return a copy that notes the table in another way."""

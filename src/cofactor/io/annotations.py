@@ -130,8 +130,7 @@ def _min_label_field(records: Iterable[Record], text_column: str) -> str | None:
         objects |= {name for name in fields if _is_choices(record[name])}
         behind = {*list(record)[list(record).index("id") + 1 :]} if "id" in record else {*fields}
         strings |= {name for name in fields if isinstance(record[name], str) and name in behind}
-    found = objects or strings
-    named = found & {"label", "labels"} or found
+    named = (objects | strings) & {"label", "labels"} or objects or strings
     if len(named) > 1:
         listed = ", ".join(sorted(named))
         raise Unusable(

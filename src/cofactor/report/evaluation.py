@@ -80,7 +80,7 @@ def _held_out(material: Material, test: np.ndarray) -> Evaluation:
 
 def _without_baselines(material: Material, test: np.ndarray) -> Evaluation:
     samples = material.nouns.samples
-    where = f"the {samples} of the fit" if material.from_fit else f"{samples} given for this report"
+    where = f"{samples} of the fit" if material.from_fit else f"{samples} given for this report"
     how = (
         f"Tested on {len(test):,} {where}, assuming that the fit has not seen their labels. "
         f"There are no baselines, because they need the {samples} and labels of the fit."

@@ -103,7 +103,8 @@ def plot_topics(
     figure.set_layout_engine("constrained", h_pad=0.08, w_pad=0.06)
     grid = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
     for ax, panel in zip(grid, panels, strict=False):
-        _words(ax, panel, f"{panel.label or ''} {shown_link(model, panel)}".strip())
+        label = "" if panel.label is None else panel.label
+        _words(ax, panel, f"{label} {shown_link(model, panel)}".strip())
     for ax in grid[len(panels) :]:
         ax.remove()
     figure.supxlabel(f"probability in the topic{f' · {note}' if note else ''}", fontsize=9)

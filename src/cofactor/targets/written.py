@@ -15,7 +15,7 @@ _CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MX
 _UNIT = rf"[$€£¥₹₽₩₺₪฿₫₴]|(?:US|C|A|R|NZ|HK)\$|(?:{_CODES})\b|kr\.?|zł|Kč|Fr\."
 _MEASURE = (
     "[kKMGT]i?B|bytes?|[nµmck]m[²³]?|m[²³]|ha|[µmk]g|[mc]l|ms|sec|min|minutes?|hours?|days?|weeks?|"
-    "months?|years?|°[CF]|kWh?|MWh?|Wh|[kMG]?Hz|px|km/h|mph|Stunden?|Tagen?|Jahren?"
+    "months?|years?|°[CF]|kWh?|MWh?|Wh|[kMG]?Hz|px|km/h|mph|Stunden?|Tage?n?|Jahre?n?"
 )
 _LETTER = "[mgtlsh]"  # a measure, too, but only after a space: "90s" is a decade
 _NUMBER = re.compile(
@@ -68,6 +68,8 @@ def unit_of(label: str) -> str:
     """Return the unit of a number, see `NumberStyle`; "" if it has none, or is not a number."""
     found = _NUMBER.fullmatch(label.strip())
     unit = "" if found is None else "".join((found["before"] or found["after"] or "").split())
+    if unit.startswith(("Stunde", "Tag", "Jahr")):
+        return re.sub(r"(?<=[dgr])e?n?$", "", unit)  # 1 Tag, 2 Tage, nach 2 Tagen
     return re.sub(r"(?<=[a-z]{3})s$", "", unit)  # 1 hour, 2 hours
 
 
@@ -82,6 +84,8 @@ def number_style(labels: Iterable[str]) -> NumberStyle | None:
     (NumberStyle(mark='.', unit='$'), None, None)
     >>> number_style(["1,204 kB", "30 kB"]), number_style(["30 kB", "2 MB"])
     (NumberStyle(mark='.', unit='kB'), None)
+    >>> [number_style(one).unit for one in (["1 Tag", "3 Tage"], ["1 Stunde", "2 Stunden"])]
+    ['Tag', 'Stund']
     """
     labels = list(labels)
     units = {unit_of(label) for label in labels} - {""}

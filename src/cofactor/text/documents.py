@@ -185,7 +185,7 @@ class FittedDocuments:
     estimator: Any  # the model's representations and scores of the documents are from this one
     side: Side | None = None  # vectors of an encoder that fit the texts, and further words
     further: Any = None  # the further words of the side, which the fit may not have used
-    asked: bool = False  # whether the fit asked for the side
+    encoder: Any = None  # the encoder that the fit asked for vectors; None if it asked none
 
     @staticmethod
     def known(model: Any, texts: list[str]) -> FittedDocuments | None:

@@ -106,7 +106,7 @@ def fit_documents(
         **record_side(model, estimator, further),
         class_starts=plan.starts,
         documents=FittedDocuments(
-            fingerprint(texts), X, estimator, side, further, asked=task == "classes"
+            fingerprint(texts), X, estimator, side, further, encoder_asked(model, task)
         ),
     )
 
@@ -118,27 +118,31 @@ def fit_side(
     X: Any,
     y: Any,
     task: str,
-    known: FittedDocuments | None = None,
     *,
+    known: FittedDocuments | None = None,
+    earlier: FurtherWords | None = None,
     alone: bool = False,
 ) -> tuple[Side | None, FurtherWords | None]:
     """Return what a fit knows of documents beside their words, and their further words.
 
-    ``known`` are the same documents in an earlier fit. Further words of an earlier fit stay.
-    ``alone``: there are no further words.
+    ``known`` are the same documents in an earlier fit, ``earlier`` the further words of the fit
+    that goes on. ``alone``: there are no further words.
     """
-    earlier = model.fitted.further if hasattr(model, "_fitted") else None
-    if known is not None and known.asked and task == "classes":
-        return known.side, known.further
-    vectors = fit_vectors(model, vectorizer, texts, X, y, task)
+    vectors = fit_vectors(model, vectorizer, texts, X, y, task, known)
     further, rows = None, None
     if not alone and _wants_further(model, vectorizer, X, y, task, earlier):
-        further, rows = (
-            FurtherWords.fitted(texts, vectorizer)
-            if earlier is None
-            else (earlier, earlier.of(texts, vectorizer))
-        )
+        if known is not None and known.side is not None and known.side.further is not None:
+            further, rows = known.further, known.side.further
+        elif earlier is not None:
+            further, rows = earlier, earlier.of(texts, vectorizer)
+        else:
+            further, rows = FurtherWords.fitted(texts, vectorizer)
     return (None if vectors is None and rows is None else Side(vectors, rows)), further
+
+
+def encoder_asked(model: Any, task: str) -> Any:
+    """Return the encoder that a fit asks for vectors: classes are what they help to predict."""
+    return model.encoder if task == "classes" else None
 
 
 def _wants_further(
@@ -173,9 +177,18 @@ def _one_class_fault(model: Any, y: Any, task: str) -> str | None:
 
 
 def fit_vectors(
-    model: Any, vectorizer: Any, texts: list[str], X: Any, y: Any, task: str
+    model: Any,
+    vectorizer: Any,
+    texts: list[str],
+    X: Any,
+    y: Any,
+    task: str,
+    known: FittedDocuments | None = None,
 ) -> FloatArray | None:
-    """Return the vectors of documents for a fit, if the model has an encoder that fits them."""
+    """Return the vectors of documents for a fit, if the model has an encoder that fits them.
+
+    Those of ``known`` documents are taken from their fit if it asked the same encoder.
+    """
     if model.encoder is None or task == "topics":
         return None
     if (fault := _one_class_fault(model, y, task)) is not None:
@@ -186,6 +199,8 @@ def fit_vectors(
             ),
             "leave it out",
         )
+    if known is not None and known.encoder is model.encoder:
+        return None if known.side is None else known.side.vectors
     if not speaks(model.encoder, getattr(vectorizer, "languages_", ())):
         return None
     watching = [getattr(one, "on_texts_encoded", None) for one in callbacks_of(model)]

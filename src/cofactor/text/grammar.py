@@ -1,9 +1,8 @@
 """A trial: do grammatical words help to predict?
 
-One class per document is predicted from further words, too (`cofactor.text.further_words`), so
-this trial is for several labels per document, for streams, and for fits on a cluster. In short
-texts, "how many" and "who" may reveal what is asked, or nothing. So a vectorizer with
-``keep_grammar="auto"`` only proposes such words. `fitting.vectorise` runs this trial on its first
+In short texts, "how many" and "who" may reveal what is asked, or nothing. So a vectorizer with
+``keep_grammar="auto"`` only proposes such words; fits with further words
+(`cofactor.text.further_words`) need no trial. `fitting.vectorise` runs this trial on its first
 matrix, before any estimator is fitted: linear models predict held-out labels with and without the
 words, which stay only if the labels become clearly more likely. Documents may have several labels.
 """

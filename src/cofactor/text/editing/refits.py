@@ -22,11 +22,13 @@ from cofactor.text.documents import (
     FittedDocuments,
     document_matrix,
     fingerprint,
+    known_rows,
     read_documents,
 )
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
 from cofactor.text.fitting import (
+    encoder_asked,
     finish_fit,
     fit_side,
     let_go,
@@ -61,8 +63,11 @@ def refit(
         )
     places = _sampled(model, X, y, sample)
     task = _task(model, y)
-    side, further = fit_side(model, model.vectorizer_, texts, X, y, task, known)
+    side, further = fit_side(
+        model, model.vectorizer_, texts, X, y, task, known=known, earlier=model.fitted.further
+    )
     rows = DocumentRows(X, side)
+    before = rows if known is None else known_rows(model, texts)
     vectors = None if side is None else side.vectors
     named = name_labels(model, model.vectorizer_, X, y, None, vectors)
     if named is None and y is None and has_head(model.estimator_):
@@ -86,7 +91,7 @@ def refit(
     learned = {
         "target_names": target_names(fitted, y),
         "documents": FittedDocuments(
-            fingerprint(texts), X, fitted, side, further, asked=task == "classes"
+            fingerprint(texts), X, fitted, side, further, encoder_asked(model, task)
         ),
         **record_side(model, fitted, further),
         "class_starts": None if named is None else named.starts,
@@ -95,7 +100,7 @@ def refit(
     new = finish_fit(lambda: described(model, fitted, settled, rows, digest, y, **learned))
     if places is not None:
         fitted.amend(representation=new.document_topics_)  # of all documents, as the rest
-    return new.amend(drift=measure_drift(model, new, range(len(settled)), rows, rows))
+    return new.amend(drift=measure_drift(model, new, range(len(settled)), before, rows))
 
 
 def _task(model: Any, y: Any) -> str:
