@@ -321,6 +321,22 @@ def test_a_log_that_cannot_be_restored_stays_as_it_is(path, monkeypatch):
     assert path.read_bytes() == b"\n".join([*lines, b"other", b""])
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links and permissions of POSIX")
+def test_a_restored_log_keeps_its_link_and_permissions(path):
+    shared = path.with_name("shared.jsonl")
+    shared.touch(0o660)
+    shared.chmod(0o660)
+    path.symlink_to(shared)
+    log = DecisionLog(path)
+    label(log, "d0", "a")
+    shared.write_bytes(b"other\n")
+    log.restore(log.lines)
+    assert path.is_symlink()
+    assert shared.stat().st_mode & 0o777 == 0o660
+    assert shared.read_bytes().endswith(b"other\n")
+    assert labels_of(replay(path)).keys() == {"d0"}
+
+
 def test_the_log_is_beside_the_model_folder(tmp_path, monkeypatch):
     assert log_path(Path("a/model")) == Path("a/model.decisions.jsonl")
     (tmp_path / "model/b").mkdir(parents=True)

@@ -158,7 +158,7 @@ class DecisionLog:
             same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             if same < len(lines):
                 moved = [_moved(line, same, len(lines) - same) for line in present[same:]]
-                with atomic.place_of(self.path, private=True) as new:
+                with atomic.place_of(self.path.resolve()) as new:  # a link stays one
                     new.write_bytes(join_lines([*lines, *moved]))
                     if not platform.HERE.replaces_open_files:
                         lock.close()  # whoever adds a line now will miss it, and restore it
