@@ -49,10 +49,8 @@ class OpenedModel:
 
     @property
     def learned(self) -> str:
-        """What the fit learned from labels: their form, or the task where there were none, as with
-        names of classes, and in older models."""
-        form, task = self.input.get("labels_are"), self.input.get("task", "auto")
-        return str(task if form is None or (form == "none" and task == "classes") else form)
+        """What the fit learned from labels: their form, or the task in older models."""
+        return str(self.input.get("labels_are") or self.input.get("task", "auto"))
 
     def noting(self, **changes: Any) -> OpenedModel:
         """Return a copy that notes the table in another way."""
@@ -188,12 +186,15 @@ def read_again(
     if not _is_own(opened, path):
         noted = replace(noted, id=None, keep=(), date=None)
     noted = replace(noted, labels=asked.labels or _noted_labels(opened, path, truth))
+    learned = opened.learned
+    if truth and learned == "none":  # names of classes took the place of labels
+        learned = str(opened.input.get("task", "auto"))
     return read_table(
         path,
         replace(asked.over(noted), opening=how_to_open(opened, path, asked.opening)),
         may_lack=(may_lack or bool(truth)) and not asked.labels,
         truth=truth,
-        task=opened.learned,
+        task=learned,
         only=_described(opened, path),
     )
 
