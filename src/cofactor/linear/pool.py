@@ -328,7 +328,8 @@ def held_out_scores(
         views, _ = _views(samples, labels, distinct, side, axes, exposed)
         found = np.full(labels.shares.shape, np.nan)
         # Only the correction of vectors needs the final models.
-        held = _weigh(views, every) if side is None else _fit_parts(views, every).weighed
+        corrected = views[-1].vectors
+        held = _fit_parts(views, every).weighed if corrected else _weigh(views, every)
         if held is not None:
             found[held.out] = held.scores
     return distinct.of_each(found, len(shares))

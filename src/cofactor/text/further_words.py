@@ -15,6 +15,7 @@ grammatical, and half of that of its pairs.
 from __future__ import annotations
 
 from array import array as array_of
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -92,7 +93,7 @@ class FurtherWords:
         found: dict[str, FloatArray] = {}
         named = [(name, name.split(" ")) for name in grammar]
         named += [(one, [word]) for word in words for one in sequences(word)]
-        often = _often(name for name, _ in named)
+        often = Counter(name for name, _ in named)
         for name, owners in named:
             if (j := places.get(name)) is None:
                 continue
@@ -157,13 +158,6 @@ def sequences(word: str) -> list[str]:
         for n in range(SHORTEST, min(LONGEST, len(whole)) + 1)
         for i in range(len(whole) - n + 1)
     ]
-
-
-def _often(names: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for name in names:
-        found[name] = found.get(name, 0) + 1
-    return found
 
 
 def _counts(
