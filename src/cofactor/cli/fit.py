@@ -355,6 +355,7 @@ def _fit_cells(
             random_state=settings.seed,
             max_iter=settings.iterations,
             n_jobs=settings.jobs,
+            callbacks=[watched.reporter()],
             **{name: value for name, value in labelled.items() if value is not None},
         )
     if watched.interrupted:
