@@ -26,7 +26,7 @@ from cofactor.io.tables.writers import make_writer, output_kind
 @opt.file_option(
     "File to write: .csv, .tsv or .jsonl, also compressed (.gz).", default="over_time.csv"
 )
-@opt.add("as_json")
+@opt.add(opt.MODEL_ENCODER, "as_json")
 def over_time(
     model: Path,
     table: Path,
@@ -34,6 +34,7 @@ def over_time(
     every: str,
     words: int,
     output: Path,
+    vectors: opt.EncoderOptions,
     as_json: bool,
 ) -> None:
     """Write the shares and words of topics in each period.
@@ -45,7 +46,7 @@ def over_time(
     kind = output_kind(output)
     check_place(output)
     refuse_table_as_output(output, table)
-    opened = open_model(model)
+    opened = open_model(model, vectors)
     with announce("Reading the documents"):
         read = _read(opened, table, asked)
     with announce("Following the topics"), refusals():
