@@ -510,7 +510,7 @@ def _weigh(views: Sequence[ViewParts], every: bool = False) -> _Weighed | None:
     beta, _ = _part_weights(Z, truth, costs, usual, strength)
     ends = np.cumsum([len(parts.names) for parts in views])[:-1]
     penalties = [penalty for penalty, _ in chosen]
-    unseen = _unseen_scores(Z, truth, costs, usual, strength, beta)
+    unseen = _unseen_scores(Z, truth, costs, usual, strength)
     return _Weighed(np.split(beta, ends), penalties, out, Z @ beta, unseen)
 
 
@@ -610,27 +610,16 @@ def _part_weights(
 
 
 def _unseen_scores(
-    Z: FloatArray,
-    truth: FloatArray,
-    costs: FloatArray,
-    usual: FloatArray,
-    strength: float,
-    beta: FloatArray,
+    Z: FloatArray, truth: FloatArray, costs: FloatArray, usual: FloatArray, strength: float
 ) -> FloatArray:
-    """Return scores of each group of held-out samples by weights that their labels did not choose.
-
-    ``beta`` are the weights that all labels chose. A label acts on them twice, about equally: by
-    its own cost, and as one that the models of the other groups have learned from. The weights of
-    the other groups show the first effect; so they are moved by as much again.
-    """
+    """Return scores of each group of held-out samples by weights that the other groups choose."""
     groups = assign_folds(truth.argmax(axis=1), WEIGHING_GROUPS)
-    found = Z @ beta
+    found = np.empty(Z.shape[:2])
     for group in np.unique(groups):
         own = groups == group
-        others = costs[~own] * (costs.sum() / max(costs[~own].sum(), 1e-300))
-        apart, _ = _part_weights(Z[~own], truth[~own], others, usual, strength)
-        found[own] = Z[own] @ np.maximum(2 * apart - beta, MIN_PART_SHARE * usual)
-    return np.asarray(found)
+        beta, _ = _part_weights(Z[~own], truth[~own], costs[~own], usual, strength)
+        found[own] = Z[own] @ beta
+    return found
 
 
 def judged(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> FloatArray:
