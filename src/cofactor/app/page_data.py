@@ -207,7 +207,7 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
         labels = source = None
     blind = said["reason"] in BLIND and source is None
     told = None if blind else model.explain(text, n_left_out=0)
-    contrast = None if told is None else told.contrast
+    contrast = told.contrast if told is not None and told.is_known else None
     pieces = [(text, 0)] if told is None or contrast is None else told.coloured_text
     document = session.now.documents[place]
 
@@ -231,7 +231,7 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
         "unlike": not blind and session.now.is_unlike(place),
         "leading": None if contrast is None else name(contrast.target),
         "rival": None if contrast is None else name(contrast.rival),
-        "probabilities": [] if told is None else _probabilities(session, text, bool(told.words)),
+        "probabilities": [] if told is None else _probabilities(session, text, told.is_known),
         "labels": None if labels is None else list(labels),
         "source": source,
         "flagged": table.keys[place] in session.reviewed.flags,
