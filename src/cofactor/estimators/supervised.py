@@ -337,10 +337,15 @@ class Supervised(Factorization):
                 kind, data, targets, groups, exponent, threads, side, exposed=self.is_exposed
             )
 
-    def forget_held_out(self) -> None:
-        """Forget what held-out labels said about new samples: these labels were not known ones."""
+    def forget_held_out(self, *, familiar: bool = False) -> None:
+        """Forget what held-out labels said about new samples: these labels were not known ones.
+
+        ``familiar``: also forget the labelled samples that new ones are compared with.
+        """
         head = self.pooled_head
-        head = None if head is None else replace(head, held_out=None, held_out_unlike=None)
+        gone: dict[str, None] = {"familiar": None} if familiar else {}
+        if head is not None:
+            head = replace(head, held_out=None, held_out_unlike=None, **gone)
         self.amend(head=head, expected_score=None)
 
     def scores(

@@ -308,8 +308,8 @@ def fit_estimator(
     plan = plan_fit(model, vectorizer, X, y, seed=seed, **weights)
     plan.estimator.set_callbacks(*callbacks_of(model))
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
-    if plan.weak:  # labels from names do not show how well true labels are predicted
-        fitted.forget_held_out()
+    if plan.weak:  # labels from names are no true ones to test with, or to compare with
+        fitted.forget_held_out(familiar=True)
     return let_go(model, fitted), plan
 
 
