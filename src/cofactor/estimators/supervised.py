@@ -357,9 +357,9 @@ class Supervised(Factorization):
         ``familiar``: also forget the labelled samples that new ones are compared with.
         """
         head = self.pooled_head
-        gone: dict[str, None] = {"familiar": None} if familiar else {}
         if head is not None:
-            head = replace(head, held_out=None, held_out_unlike=None, **gone)
+            kept = None if familiar else head.familiar
+            head = replace(head, held_out=None, held_out_unlike=None, familiar=kept)
         self.amend(head=head, expected_score=None)
 
     def scores(
