@@ -124,9 +124,10 @@ def folder_option(help: str) -> Any:
 
 
 def file_option(help: str, default: str | None = None) -> Any:
-    """Return the option -o for a file."""
+    """Return the options -o for a file and --force, see `refuse_overwriting`."""
     path = None if default is None else Path(default)
-    return option("-o --output FILE", help, type=OUTPUT_FILE, default=path)
+    output = option("-o --output FILE", help, type=OUTPUT_FILE, default=path)
+    return lambda function: output(SHARED["force"](function))
 
 
 def words_option(help: str, default: int = 10) -> Any:

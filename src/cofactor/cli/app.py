@@ -20,8 +20,7 @@ from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, message_of, needing_extra, refusals
 from cofactor.cli._tables import Reading, read_table, settle_language, summary
-from cofactor.cli._terminal import announce, emit, note, note_each
-from cofactor.io import platform
+from cofactor.cli._terminal import announce, as_typed, emit, note, note_each
 from cofactor.io.errors import at
 from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError
@@ -155,9 +154,9 @@ def _next_command(session: Any, table: Path) -> str:
     """Return the command that sorts all texts of the table; without classes, one about topics."""
     folder = str(session.folder)
     if not session.now.model.target_names_:
-        return platform.HERE.command(["cofactor", "topics", folder])
+        return as_typed("topics", folder)
     out = f"{session.folder.name.removesuffix('-model')}-predicted.csv"
-    return platform.HERE.command(["cofactor", "predict", folder, str(table), "-o", out])
+    return as_typed("predict", folder, str(table), "-o", out)
 
 
 def _default_folder(table: Path) -> Path:

@@ -12,7 +12,15 @@ from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, refusals
 from cofactor.cli._models import OpenedModel, how_to_open, open_model
 from cofactor.cli._tables import Reading, read_table
-from cofactor.cli._terminal import announce, emit, note, note_each, refuse_table_as_output, rounded
+from cofactor.cli._terminal import (
+    announce,
+    emit,
+    note,
+    note_each,
+    refuse_overwriting,
+    refuse_table_as_output,
+    rounded,
+)
 from cofactor.io.atomic import check_place, replacing
 from cofactor.io.tables.writers import make_writer, output_kind
 
@@ -35,6 +43,7 @@ def over_time(
     words: int,
     output: Path,
     vectors: opt.EncoderOptions,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Write the shares and words of topics in each period.
@@ -46,6 +55,7 @@ def over_time(
     kind = output_kind(output)
     check_place(output)
     refuse_table_as_output(output, table)
+    refuse_overwriting(output, force)
     opened = open_model(model, vectors)
     with announce("Reading the documents"):
         read = _read(opened, table, asked)

@@ -13,7 +13,7 @@ from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, needing_extra, refusals
 from cofactor.cli._tables import Reading
-from cofactor.cli._terminal import announce, emit, note, open_page
+from cofactor.cli._terminal import announce, emit, note, open_page, refuse_overwriting
 
 
 @click.command(cls=Command)
@@ -40,6 +40,7 @@ from cofactor.cli._terminal import announce, emit, note, open_page
 def report(
     model: Path,
     output: Path,
+    force: bool,
     data: Path | None,
     asked: opt.TableOptions,
     truth: tuple[str, ...],
@@ -57,6 +58,7 @@ def report(
 
     A model of single cells has the same report, with cells for documents and genes for words.
     """
+    refuse_overwriting(output, force)
     if _cells.is_cell_model(model):
         opened, path = _report_cells(model, output, data, truth, layer, layout["title"])
     else:
@@ -85,7 +87,7 @@ def _report_cells(
     title: str | None,
 ) -> tuple[models.OpenedModel, Path | None]:
     """Write a report on cells; return the model and the file of the cells."""
-    _cells.refuse_text_options("model", "output", "data", "truth", "title", "open_it")
+    _cells.refuse_text_options("model", "output", "force", "data", "truth", "title", "open_it")
     opened = _cells.open_cell_model(model)
     path = models.find_data(opened, data)
     if path is None:

@@ -40,7 +40,6 @@ DOUBTFUL = "doubtful label"
     "File to write: .csv, .tsv or .jsonl, also compressed (.gz), .parquet or .xlsx.  [default: CSV "
     "on stdout]"
 )
-@opt.add("force")
 @opt.option("--doubtful", "List labels that look wrong instead.", is_flag=True)
 @opt.option(
     "--strategy",
