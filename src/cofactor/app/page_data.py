@@ -208,7 +208,7 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
         labels = source = None
     blind = said["reason"] in BLIND and source is None
     told = None if blind else model.explain(text, n_left_out=0)
-    contrast = None if told is None else told.contrast
+    contrast = told.contrast if told is not None and told.is_known else None
     pieces = [(text, 0)] if told is None or contrast is None else told.coloured_text
     document = session.now.documents[place]
 
@@ -253,7 +253,7 @@ def _probabilities(session: Session, told: Explanation) -> list[dict[str, Any]]:
     There are none if the model knows no word of the text.
     """
     model = session.now.model
-    if not (told.words and model.target_names_):
+    if not (told.is_known and model.target_names_):
         return []
     found = model.estimator_.probabilities(told.scores[None])[0]
     names = [session.current_names(str(name)) for name in model.target_names_]
