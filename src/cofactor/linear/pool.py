@@ -409,12 +409,11 @@ def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
     """Fit the parts of all views and weigh them; ``every`` holds out all labels."""
     labels = views[0].labels
     fitted = [parts.fit(labels, EM_ROUNDS) for parts in views]
-    if (weighed := _weigh(views, every)) is None:
-        betas, penalties = _unweighed(views, fitted), [USUAL_PENALTY] * len(views)
-    else:
-        betas, penalties = weighed.betas, weighed.penalties
+    weighed = _weigh(views, every)
+    penalties = [USUAL_PENALTY] * len(views) if weighed is None else weighed.penalties
     for parts, own, penalty in zip(views, fitted, penalties, strict=True):
         own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
+    betas = _unweighed(views, fitted) if weighed is None else weighed.betas
     models = _weighted(views, fitted, betas)
     if weighed is None and len(views) > 1:
         guessed = _guessed(views, models)
@@ -524,9 +523,19 @@ def _usual_weights(views: Sequence[ViewParts]) -> tuple[FloatArray, float]:
 def _unweighed(
     views: Sequence[ViewParts], models: list[dict[str, LinearModel]]
 ) -> list[FloatArray]:
-    """Return the weights of the parts where no label can be held out."""
-    pairs = zip(views, models, strict=True)
-    return [parts.share * parts.weights_without_held_out(own) for parts, own in pairs]
+    """Return the weights of the parts where no label can be held out.
+
+    A view can be trusted as far as unlabelled samples confirm its labels (`ViewParts.agreement`).
+    Vectors count beside words in the ratio of their agreements, and less where words agree anyway.
+    """
+    pairs = [*zip(views, models, strict=True)]
+    found = [parts.share * parts.weights_without_held_out(own) for parts, own in pairs]
+    if len(views) > 1 and views[-1].vectors and views[-1].graph is not None:
+        words, vectors = (parts.agreement(own) for parts, own in (pairs[0], pairs[-1]))
+        vectors *= 2 * (1 - words) ** 2  # hence as usual where words agree on three of ten
+        total = (words + vectors) / 2
+        found[0], found[-1] = found[0] * words / total, found[-1] * vectors / total
+    return found
 
 
 def _choose_penalty(
