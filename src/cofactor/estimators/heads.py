@@ -216,6 +216,14 @@ class PooledHead:
         than their features."""
         return replace(self, side=None, side_weights=None, further=None, further_weights=None)
 
+    def flattened(self, factor: float) -> PooledHead:
+        """Return the head with all scores of classes multiplied by a factor."""
+        parts = ("weights", "base", "topics", "side_weights", "further_weights")
+        given = {name: getattr(self, name) for name in parts}
+        return replace(
+            self, **{name: factor * part for name, part in given.items() if part is not None}
+        )
+
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic."""
         return self.reach * self.feature_scores(components, threads) + self.topics + self.base

@@ -569,7 +569,7 @@ class ViewParts:
         near, far = (z.argmax(axis=1) for z in each)
         chance = 1.0 / self.labels.shares.shape[1]
         equal = float(np.average(near == far, weights=self.labels.counts))
-        return max(equal - chance, 0.0) / max(1.0 - chance, chance) + MIN_AGREEMENT
+        return float(max(equal - chance, 0.0) / max(1.0 - chance, chance) + MIN_AGREEMENT)
 
     def drifts(self, models: dict[str, LinearModel]) -> bool:
         """Return whether expectation maximisation has lost classes that neighbours find."""
