@@ -22,9 +22,15 @@ from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 @opt.option(
     "--against rival NAME", "Class to compare it with.  [default: the most probable other one]"
 )
-@opt.add("as_json")
+@opt.add(opt.MODEL_ENCODER, "as_json")
 def explain(
-    model: Path, text: str, words: int, target: str | None, rival: str | None, as_json: bool
+    model: Path,
+    text: str,
+    words: int,
+    target: str | None,
+    rival: str | None,
+    vectors: opt.EncoderOptions,
+    as_json: bool,
 ) -> None:
     """Show which words of a text support which topic and class.
 
@@ -40,7 +46,7 @@ def explain(
         raise BadInput("TEXT is empty; pass some words, in quotes.")
     from cofactor.text.describe.predictions import learns_logarithms
 
-    opened = open_model(model)
+    opened = open_model(model, vectors)
     text = text.encode("utf-8", "replace").decode()
     document = opened.model.documents([text])[0]
     found = opened.model.explain(text, target=target, rival=rival)

@@ -34,7 +34,7 @@ from cofactor.io.tables.writers import make_writer, output_kind
 @opt.file_option(
     "File to write: .csv, .tsv or .jsonl, also compressed (.gz).", default="over_time.csv"
 )
-@opt.add("as_json")
+@opt.add(opt.MODEL_ENCODER, "as_json")
 def over_time(
     model: Path,
     table: Path,
@@ -42,6 +42,7 @@ def over_time(
     every: str,
     words: int,
     output: Path,
+    vectors: opt.EncoderOptions,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -55,7 +56,7 @@ def over_time(
     check_place(output)
     refuse_table_as_output(output, table)
     refuse_overwriting(output, force)
-    opened = open_model(model)
+    opened = open_model(model, vectors)
     with announce("Reading the documents"):
         read = _read(opened, table, asked)
     with announce("Following the topics"), refusals():

@@ -36,7 +36,7 @@ from cofactor.cli._terminal import announce, emit, note, open_page, refuse_overw
 )
 @opt.add("layer")
 @opt.option("--open open_it", "Open the report in the browser.", is_flag=True)
-@opt.add("as_json")
+@opt.add(opt.MODEL_ENCODER, "as_json")
 def report(
     model: Path,
     output: Path,
@@ -46,6 +46,7 @@ def report(
     truth: tuple[str, ...],
     layer: str | None,
     open_it: bool,
+    vectors: opt.EncoderOptions,
     as_json: bool,
     **layout: Any,
 ) -> None:
@@ -61,7 +62,7 @@ def report(
     if _cells.is_cell_model(model):
         opened, path = _report_cells(model, output, data, truth, layer, layout["title"])
     else:
-        opened, path = _report_texts(model, output, data, asked, truth, layout)
+        opened, path = _report_texts(model, output, data, asked, truth, vectors, layout)
     if as_json:
         emit(
             {
@@ -112,10 +113,11 @@ def _report_texts(
     data: Path | None,
     asked: opt.TableOptions,
     truth: tuple[str, ...],
+    vectors: opt.EncoderOptions,
     layout: dict[str, Any],
 ) -> tuple[models.OpenedModel, Path | None]:
     """Write a report on texts; return the model and the table."""
-    opened = models.open_model(model)
+    opened = models.open_model(model, vectors)
     if truth:
         _check_truth(opened, truth, data)
     path = models.find_data(opened, data)
