@@ -21,7 +21,14 @@ from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import PooledHead
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
-from cofactor.io.models.codec import Codec, Form, ModelFormatError, NoModelError, Parts
+from cofactor.io.models.codec import (
+    Codec,
+    Form,
+    ModelFormatError,
+    NoEncoderError,
+    NoModelError,
+    Parts,
+)
 from cofactor.io.models.reservoirs import RESERVOIR_FIELDS, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
 from cofactor.linear.familiar import FamiliarSamples
@@ -126,10 +133,9 @@ def restore_encoder(model: Any, encoder: Any) -> None:
             "cofactor.load_model(path, encoder=...)"
         )
     if encoder is None and not is_here(record.name):
-        raise NoModelError(
+        raise NoEncoderError(
             f"its encoder {record.name!r} is not a folder on this machine, and loading downloads "
-            f"nothing; pass it: load_model(path, encoder={record.name!r}), or "
-            f"--encoder {record.name}"
+            f"nothing; pass it: load_model(path, encoder={record.name!r})"
         )
     encoder = record.name if encoder is None else encoder
     try:
@@ -139,9 +145,9 @@ def restore_encoder(model: Any, encoder: Any) -> None:
             f"its encoder, {record.name}, fails: {str(error).rstrip('.')}"
         ) from error
     if apart is not None:
-        raise NoModelError(
+        raise NoEncoderError(
             f"the encoder is not that of the fit, {record.name}, because {apart}; pass that one: "
-            "load_model(path, encoder=...), or --encoder"
+            "load_model(path, encoder=...)"
         )
     model.encoder = encoder
 
