@@ -288,14 +288,14 @@ def test_an_encoder_of_another_language_is_left_out():
 
 def test_without_an_encoder_nothing_changes(model):
     assert model.fitted.encoder is None
-    assert model.estimator_.pooled_head.side is None
+    assert model.estimator_.pooled_head.vectors is None
 
 
 @pytest.mark.parametrize("kind", ["static", "own"])
 def test_models_use_vectors(kind, request):
     model = request.getfixturevalue(kind)
     head = model.estimator_.pooled_head
-    assert head.side_weights.shape == (WIDTH, 3)
+    assert head.vector_weights.shape == (WIDTH, 3)
     assert model.score(TEXTS, LABELS) > 0.95
     assert_allclose(
         model.predict_proba(TEXTS), model.estimator_.probabilities(model.document_scores_)
@@ -381,8 +381,8 @@ def test_vectors_are_computed_once(monkeypatch):
 
 def test_a_refit_equals_the_fit_in_its_linear_models(own):
     again = own.refit(TEXTS, SOME)
-    weights = own.estimator_.pooled_head.side_weights
-    assert_allclose(again.estimator_.pooled_head.side_weights, weights, rtol=1e-9)
+    weights = own.estimator_.pooled_head.vector_weights
+    assert_allclose(again.estimator_.pooled_head.vector_weights, weights, rtol=1e-9)
     sampled = own.refit(TEXTS, SOME, sample=60)
     assert sampled.score(TEXTS, LABELS) > 0.9
 

@@ -10,7 +10,7 @@ import click
 
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command
-from cofactor.cli._models import answered, open_model
+from cofactor.cli._models import open_model
 from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 
 
@@ -58,16 +58,14 @@ def explain(
 
 def _facts(found: Any, document: Any) -> dict[str, Any]:
     """Return the explanation as JSON values."""
-    prediction, confidence = answered(document)
-    known = document.topic >= 0
     return {
-        "prediction": prediction,
-        "confidence": confidence,
+        "prediction": document.prediction,
+        "confidence": document.confidence,
         "topic": document.name,
         "scores": _by_name(found.classes, found.scores),
         "base": _by_name(found.classes, found.base),
         "beside_topics": _by_name(found.classes, found.beside_topics),
-        "contrast": _contrast(found.contrast) if known and found.contrast else None,
+        "contrast": _contrast(found.contrast) if found.contrast and not document.is_blank else None,
         "left_out": found.left_out.to_records(),
         "topics": [_topic(found, k) for k in range(len(found.topic_names))],
         "words": [_word(found, j) for j in range(len(found.words))],
@@ -197,14 +195,15 @@ def _through_topics(found: Any, c: int, most: int = 3) -> list[str]:
 
 
 def _headline(found: Any, document: Any) -> list[tuple[str, str]]:
-    if document.topic < 0:
+    if document.is_blank:
         return [
             (
                 "Prediction" if found.classes else "Topic",
                 "none; the model knows no word of the text",
             )
         ]
-    lines = [("Topic", f"{shown(document.name, 60)} ({percent(document.share)})")]
+    topic = f"{shown(document.name, 60)} ({percent(document.share)})"
+    lines = [("Topic", topic if document.topic >= 0 else "none; no word of the text has one")]
     if found.classes:
         sure = document.confidence
         confidence = "" if sure is None else f" ({percent(sure)})"

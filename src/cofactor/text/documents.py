@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._fields import array, number
-from cofactor._types import FloatArray
+from cofactor._types import BoolArray, FloatArray
 from cofactor.estimators.inference import topic_shares
 from cofactor.linear.views import Side
 from cofactor.targets.classes import holds_sets, is_unknown
@@ -144,6 +144,12 @@ class DocumentRows(NamedTuple):
     def select(self, rows: Any) -> DocumentRows:
         """Return some documents."""
         return DocumentRows(self.X[rows], None if self.side is None else self.side[rows])
+
+    @property
+    def filled(self) -> BoolArray:
+        """Which documents have something that predictions rest on."""
+        words = np.diff(self.X.indptr) > 0
+        return words if self.side is None else words | self.side.filled_rows
 
     @property
     def given(self) -> dict[str, Any]:

@@ -195,7 +195,7 @@ class FittedTopics(FittedState):
         if self.stability is not None and not len(self.stability):
             return "stability_ is empty"
         head = getattr(self.estimator, "pooled_head", None)
-        width = None if head is None or head.side is None else len(head.side.mean)
+        width = None if head is None or head.vectors is None else len(head.vectors.mean)
         if width != (None if self.encoder is None else self.encoder.width):
             return "encoder_ does not fit the head of estimator_"
         if head is not None and head.further_weights is not None:

@@ -216,7 +216,7 @@ def fit_vectors(
 def record_side(model: Any, estimator: Any, further: FurtherWords | None) -> dict[str, Any]:
     """Return what to keep of the model's encoder and of further words, if predictions need them."""
     head = getattr(estimator, "pooled_head", None)
-    vectors = head is not None and head.side is not None
+    vectors = head is not None and head.vectors is not None
     words = head is not None and head.further is not None
     return {
         "encoder": EncoderRecord.of(model.encoder) if vectors else None,

@@ -104,6 +104,17 @@ def scores_of(estimator: Any, X: Any, S: np.ndarray, side: Any = None) -> np.nda
     return np.asarray(estimator.scores(X, representation=S, **given))
 
 
+def blank_rows(estimator: Any, S: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return which documents the model knows nothing of, so that it predicts nothing.
+
+    They have no topic and, if predictions rest on more than words, the scores of an empty text.
+    """
+    blank, head = ~S.any(axis=1), getattr(estimator, "pooled_head", None)
+    if head is not None and head.needs_side:
+        blank &= (scores == head.base).all(axis=1)
+    return np.asarray(blank)
+
+
 def unlike_of(estimator: Any, X: Any, scores: np.ndarray) -> list[float | None]:
     """Return how unlike the labelled documents of its class each document is; None if unknown."""
     if X is None or predicted_kind(estimator) != "classes" or estimator.pooled_head is None:

@@ -21,6 +21,7 @@ from cofactor.model_selection.stability import stability_interval
 from cofactor.targets.classes import encode_classes
 from cofactor.targets.reading import read_numbers, readable, tall
 from cofactor.text.describe.predictions import (
+    blank_rows,
     has_head,
     number_decimals,
     predicted_kind,
@@ -60,12 +61,17 @@ class Document:
     """One document."""
 
     document: int
-    topic: int  # the main topic; −1 for a document without known words
+    topic: int  # the main topic; −1 for a document without words of topics
     name: str  # of that topic
     share: float  # of that topic in the document
-    prediction: Any
+    prediction: Any  # None if the model knows nothing of the document
     confidence: float | None  # probability of the prediction; None for numbers
     unlike: float | None = None  # share of the class nearer to its labelled documents; or unknown
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the model knows nothing of the document."""
+        return self.topic < 0 and self.prediction is None
 
 
 @dataclass(frozen=True)
@@ -264,10 +270,17 @@ def document_table(model: Any, S: np.ndarray, scores: np.ndarray, X: Any = None)
     shares = topic_shares(S, estimator.components_)
     best = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).tolist()
     predicted = read_predictions(estimator, scores, model.target_names_)
-    unlike = unlike_of(estimator, X, scores)
+    columns = zip(best, *predicted, unlike_of(estimator, X, scores), strict=True)
+    blank = blank_rows(estimator, S, scores)
     rows = [
-        Document(d, k, names[k] if k >= 0 else "", float(shares[d, max(k, 0)]), *rest)
-        for d, (k, *rest) in enumerate(zip(best, *predicted, unlike, strict=True))
+        Document(
+            d,
+            k,
+            names[k] if k >= 0 else "",
+            float(shares[d, max(k, 0)]),
+            *((None, None, None) if blank[d] else told),
+        )
+        for d, (k, *told) in enumerate(columns)
     ]
     return Table(rows, Document)
 
