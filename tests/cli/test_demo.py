@@ -159,7 +159,7 @@ def test_topics_are_described_by_weight_link_and_mass():
         target_components_=np.array([[3.0, 1.0], [0.0, 0.0]]),
         coding=SimpleNamespace(kind="multiclass"),
         pooled_head=None,
-        topic_scores=lambda: np.array([[0.75, 0.25], [0.0, 0.0]]),
+        probabilities=lambda scores: np.array([[0.75, 0.25]] * len(scores)),
     )
     model.set_fitted(
         FittedTopics(

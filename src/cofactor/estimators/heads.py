@@ -26,7 +26,7 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations, observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.exposure import totals
-from cofactor.estimators.inference import masses, represent, solve_rows, topic_shares
+from cofactor.estimators.inference import masses, represent, solve_rows, topic_means, topic_shares
 from cofactor.estimators.units import exponent_of, shift, unit_weights
 from cofactor.linear.calibration import ProbabilityCurve
 from cofactor.linear.familiar import FamiliarSamples
@@ -40,8 +40,8 @@ from cofactor.linear.views import (
     VECTORS,
     Matrix,
     Side,
-    VectorView,
     SideViews,
+    VectorView,
     View,
     choose_view,
     row_products,
@@ -197,8 +197,8 @@ class PooledHead:
     held_out: FloatArray | None = array(3, "held-out labels", low=0, default=None)
     held_out_unlike: FloatArray | None = array("held-out labels", finite=False, default=None)
     hard_length: float | None = number(low=np.nextafter(0, 1), high=1, default=None)
-    vectors: VectorView | None = instance(VectorView, default=None)
-    vector_weights: FloatArray | None = array("d", "k", default=None)
+    vectors: VectorView | None = instance(VectorView, name="side", default=None)
+    vector_weights: FloatArray | None = array("d", "k", name="side_weights", default=None)
     further: View | None = instance(View, default=None)
     further_weights: FloatArray | None = array("w", "k", default=None)
     side_topics: FloatArray | None = array("r", "k", default=None)
@@ -329,7 +329,15 @@ class PooledHead:
         return replace(self, view=self.view.shifted(exponent), size_mean=size_mean)
 
 
-_OF_TARGETS = "weights base topics labels vector_weights further_weights side_topics".split()
+_OF_TARGETS = [
+    "weights",
+    "base",
+    "topics",
+    "labels",
+    "vector_weights",
+    "further_weights",
+    "side_topics",
+]
 
 
 class ModelRequest(NamedTuple):
@@ -494,11 +502,7 @@ def pooled_head(
 
 
 def _measured(
-    head: PooledHead,
-    objective: Objective,
-    factors: Factors,
-    threads: Threads,
-    side: Side | None,
+    head: PooledHead, objective: Objective, factors: Factors, threads: Threads, side: Side | None
 ) -> PooledHead:
     """Measure on some samples what those of each topic score."""
     data = objective.terms[0].observations
@@ -515,7 +519,7 @@ def _measured(
     if side is None or not head.needs_side:
         return replace(head, reach=reach)
     scores = head.side_scores(side[rows], threads)
-    return replace(head, reach=reach, side_topics=_topic_means(scores, shares, weights))
+    return replace(head, reach=reach, side_topics=topic_means(scores, weights * shares))
 
 
 def _reach(own: FloatArray, expected: FloatArray, weights: FloatArray) -> float:
@@ -525,16 +529,6 @@ def _reach(own: FloatArray, expected: FloatArray, weights: FloatArray) -> float:
     square = float(np.sum(weights * expected**2))
     reach = float(np.sum(weights * own * expected)) / square if square > 0 else 1.0
     return float(np.clip(reach, 0.0, 1.0))
-
-
-def _topic_means(scores: FloatArray, shares: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the mean scores of the samples of each topic, as if each had one average sample more.
-
-    Samples count by their shares in the topic.
-    """
-    mean = (weights * scores).sum(axis=0) / weights.sum()
-    parts = weights * shares
-    return np.asarray((parts.T @ scores + mean) / (parts.sum(axis=0)[:, None] + 1.0))
 
 
 def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) -> PooledHead:

@@ -326,7 +326,9 @@ def _scored(
 
 def _in_order(fitted: Fitted, coding: ClassCoding) -> Fitted:
     """Bring the columns of the classes into the order of the classes."""
-    order = np.argsort(coding.classes, kind="stable") if coding.kind == "multiclass" else slice(None)
+    order = (
+        np.argsort(coding.classes, kind="stable") if coding.kind == "multiclass" else slice(None)
+    )
     B, head = fitted.target_components, fitted.head
     if head is not None:
         head = replace(

@@ -33,11 +33,14 @@ class Corpus:
         Sum of each topic's column of the representations.
     n_documents : int
         Their number.
+    links : array (r, k) or None
+        What is predicted for the documents of each topic on average; kept when they are forgotten.
     """
 
     shares: FloatArray = array("r", low=0, high=1)
     masses: FloatArray = array("r", low=0)
     n_documents: int = number(int, low=0)
+    links: FloatArray | None = array("r", "k", default=None)
 
     @classmethod
     def of(cls, S: FloatArray, components: FloatArray) -> Corpus:

@@ -631,11 +631,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         Table
             topic, name, words, weights (probabilities of the words), share of the corpus, label
-            (the class predicted for a text made only of this topic) and its weight, coherence of
-            the first ten words, labels (number of labelled documents with this main topic), and
-            stability with its interval, if measured. The weight of a label is its probability for
-            a text made only of this topic, shrunk as if each topic had two more labels in the
-            proportions of all labels.
+            (the class that is most probable in its documents) and its weight, coherence of the
+            first ten words, labels (number of labelled documents with this main topic), and
+            stability with its interval, if measured. The weight of a label is its mean probability
+            in the documents, which count by their shares in the topic.
 
         Examples
         --------
@@ -649,6 +648,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     def documents(self, X: Iterable[Any] | None = None) -> Table[summaries.Document]:
         """Describe documents: main topic and its share, prediction and confidence.
+
+        A document of which the model knows nothing has no prediction.
 
         Parameters
         ----------
@@ -1303,11 +1304,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return plot_topics(self, topics=topics, n_words=n_words, by=by)
 
     def plot_classes(self, *, ax: Any = None) -> Any:
-        """Draw topics × classes: the probability of each class for a text made only of one topic.
+        """Draw topics × classes: the mean probability of each class in the documents of a topic.
         Requires ``cofactor[plot]``.
 
-        Probabilities are shrunk as in ``topics``. Topics of the same class are grouped. At most
-        the 30 largest topics and 25 largest classes are drawn.
+        Topics of the same class are grouped. At most the 30 largest topics and 25 largest classes
+        are drawn.
 
         Parameters
         ----------
@@ -1511,7 +1512,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ['billing']
         """
         check_is_fitted(self, "estimator_")
-        return copy.copy(self).set_fitted(self.fitted.without_documents())
+        links = predictions.topic_links(self) if predictions.has_head(self.estimator_) else None
+        return copy.copy(self).set_fitted(self.fitted.without_documents(links))
 
     def report(
         self,

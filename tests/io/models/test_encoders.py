@@ -35,8 +35,8 @@ def test_predictions_come_back_bit_for_bit(model, folder):
     assert_array_equal(again.document_scores_, model.document_scores_)
     assert again.explain("rocket to the moon") is not None
     head, own = again.estimator_.pooled_head, model.estimator_.pooled_head
-    assert_array_equal(head.vectors.mean, own.side.mean)
-    assert head.vectors.scale == own.side.scale
+    assert_array_equal(head.vectors.mean, own.vectors.mean)
+    assert head.vectors.scale == own.vectors.scale
     assert_array_equal(head.vector_weights, own.vector_weights)
     assert again.refit(TEXTS, SOME).fitted.encoder.name == model.fitted.encoder.name
 
@@ -48,7 +48,7 @@ def test_the_folder_holds_the_name_and_three_vectors(folder):
     assert config["parameters"]["items"]["encoder"] is None
     shapes = json.loads((folder / "manifest.json").read_text())["arrays"]
     assert shapes["model.encoder_.probes"]["shape"] == [3, 11]
-    assert shapes["model.estimator_._head.vector_weights"]["shape"] == [11, 3]
+    assert shapes["model.estimator_._head.side_weights"]["shape"] == [11, 3]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,10 @@ def test_heads_and_encoders_that_disagree_are_not_saved(model, tmp_path):
     with pytest.raises(ValueError, match="encoder_ does not fit the head"):
         lost.save(tmp_path / "model")
     head = model.estimator_.pooled_head
-    for broken in (replace(head, vectors=None), replace(head, vector_weights=head.vector_weights[:4])):
+    for broken in (
+        replace(head, vectors=None),
+        replace(head, vector_weights=head.vector_weights[:4]),
+    ):
         estimator = model.estimator_.with_fitted(replace(model.estimator_.fitted, head=broken))
         with pytest.raises(ValueError, match="cannot be saved"):
             TopicModel(4).set_fitted(replace(model.fitted, estimator=estimator)).save(
