@@ -92,8 +92,8 @@ class ExpectedScore:
     """The score to expect on new samples like those of the fit, from held-out labels.
 
     It is the score of the features' part of the head; the topics' part usually adds to it. Samples
-    of which nothing is known do not count, because nothing can be predicted for them. A class with a
-    single label cannot be held out and does not count, so the score is too high if there are many
+    of which nothing is known do not count, because nothing can be predicted for them. A class with
+    a single label cannot be held out and does not count, so the score is too high if there are many
     such classes.
 
     Parameters

@@ -15,8 +15,8 @@ model learns about them is folded back to the columns.
 
 A `Side` holds what is known of samples beside their features: further features, which are sparse
 and seen like the first ones, and vectors from outside, such as those of an encoder of texts;
-`SideViews` say how. Vectors are centred and divided by one number (`VectorView`). Their axes are not
-scaled apart: that costs 2 to 10 points of accuracy with few labels.
+`SideViews` say how. Vectors are centred and divided by one number (`VectorView`). Their axes are
+not scaled apart: that costs 2 to 10 points of accuracy with few labels.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cofactor import TopicModel
+from cofactor.estimators.inference import topic_shares
 from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.text.describe.predictions import document_scores, topic_links
 
