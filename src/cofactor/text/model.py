@@ -74,7 +74,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         model2vec, or "wordllama" (English) if that package is installed. The vectors help to
         predict classes, most of all with few labels; topics are made of words alone. Predictions
         need the same encoder.
-    further_words : {"auto", "yes", "no"}, default="no"
+    further_words : {"auto", "yes", "no"}, default="auto"
         Whether classes are also predicted from grammatical words ("how many") and from sequences of
         three to five characters of any word; topics are made of content words alone. Held-out
         labels weigh both. "auto": if there are at least 50 documents, with fewer than 20 different
@@ -227,7 +227,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         task: str = "auto",
         vectorizer: Any = None,
         encoder: Any = None,
-        further_words: str = "no",
+        further_words: str = "auto",
         language: str | Iterable[str] | None = "auto",
         classes: Iterable[str] | Mapping[str, str | Iterable[str]] | None = None,
         seeds: Mapping[str, Iterable[str]] | None = None,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._types import BoolArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.text.vectorizer.analyzer import END, WordAnalyzer, make_analyzer
 from cofactor.text.vectorizer.stems import Form, Stems
 
@@ -39,6 +39,10 @@ class Frequencies(NamedTuple):
         """Return the frequencies for a matrix of counts; ``order`` sorts its columns."""
         names, total = np.array(words, dtype=object), np.asarray(counts.sum(axis=0))
         return cls(names[order], np.diff(counts.indptr)[order], total[order], counts.shape[0])
+
+    def idf(self, places: IntArray) -> FloatArray:
+        """Return the inverse document frequencies of some words."""
+        return np.asarray(np.log((1 + self.documents) / (1 + self.documents_with[places])) + 1.0)
 
     def of_some(self, mask: BoolArray) -> Frequencies:
         """Return the frequencies of some of the words."""
@@ -164,6 +168,30 @@ def tally(
     for some in counts:  # later batches may have found more words
         some.resize(some.shape[0], len(places))
     return list(places), sp.vstack(counts).tocsc()
+
+
+def count_names(lists: Iterable[Iterable[str]], places: dict[str, int]) -> sp.csr_array:
+    """Count the names in each list; a name that has no place is left out, unless it gets one.
+
+    Examples
+    --------
+    >>> places = numbered()
+    >>> count_names([["moon", "base", "moon"], ["moon"]], places).toarray().tolist()
+    [[2, 1], [1, 0]]
+    >>> count_names([["moon", "orbit"]], dict(places)).toarray().tolist()
+    [[1, 0]]
+    """
+    known = isinstance(places, defaultdict)
+    found, ends = array("q"), array("q", [0])
+    for names in lists:
+        some = names if known else filter(places.__contains__, names)
+        found.extend(map(places.__getitem__, some))
+        ends.append(len(found))
+    columns, starts = (np.asarray(one, dtype=np.int64) for one in (found, ends))
+    shape = len(starts) - 1, len(places)
+    counts = sp.csr_array((np.ones(len(columns), dtype=np.int64), columns, starts), shape)
+    counts.sum_duplicates()
+    return counts
 
 
 class WordCounts(NamedTuple):
