@@ -70,10 +70,12 @@ def classify(rows: Rows, y: np.ndarray, seed: int) -> tuple[np.ndarray, Scores]:
     n_classes = int(y.max()) + 1
     topics = (3 if n_classes <= 10 else 2) * n_classes
     if rows.texts is None:
-        P = SSNMFClassifier(topics, random_state=seed).fit(rows.X, y).predict_proba(rows.X_test)
+        weights = "balanced" if rows.balanced else None  # as the rivals have them
+        model = SSNMFClassifier(topics, class_weight=weights, random_state=seed).fit(rows.X, y)
+        P = model.predict_proba(rows.X_test)
     else:
-        model = TopicModel(topics, task="classes", random_state=seed).fit(rows.texts[0], y)
-        P = model.predict_proba(rows.texts[1])
+        texts = TopicModel(topics, task="classes", random_state=seed).fit(rows.texts[0], y)
+        P = texts.predict_proba(rows.texts[1])
     return P.argmax(axis=1), {"ECE": calibration_error(P, rows.y_test)}
 
 

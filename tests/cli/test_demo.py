@@ -18,6 +18,7 @@ from rich.console import Console
 from cofactor import TopicModel
 from cofactor._version import __version__
 from cofactor.cli import main
+from cofactor.cli._terminal import as_typed
 from cofactor.cli.demo import Demonstration, DemoTopic, _show, choose_labelled, describe_topics
 from cofactor.text.fitted_topics import FittedTopics
 
@@ -252,3 +253,17 @@ def test_json_has_null_in_place_of_nan(monkeypatch):
     monkeypatch.setattr("cofactor.cli.demo.demonstrate", lambda *_: Result({"a": math.nan}))
     run = CliRunner().invoke(main, ["demo", "--json"], catch_exceptions=False)
     assert json.loads(run.stdout, parse_constant=pytest.fail) == {"accuracy": {"a": None}}
+
+
+def test_the_next_command_works_as_typed(monkeypatch, tmp_path):
+    script = tmp_path / "cofactor"
+    script.touch(mode=0o755)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "argv", [str(script), "demo"])
+    assert as_typed("demo", "--labels", 0.02) == f"{script} demo --labels 0.02"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert as_typed("topics", "a model") == "cofactor topics 'a model'"
+    monkeypatch.setattr(sys, "argv", ["lib/cofactor/__main__.py", "demo"])
+    assert as_typed("doctor") == "cofactor doctor"
+    monkeypatch.setenv("PATH", "")
+    assert as_typed("doctor") == f"{sys.executable} -m cofactor doctor"

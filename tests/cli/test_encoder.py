@@ -1,10 +1,11 @@
 """--encoder: models fitted with a static encoder, from the command line."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
-from cofactor import load_model
+from cofactor import load_model, read_facts
 from commands import WORDS, answer, cofactor, read_table
 from static_models import subject_vectors, write_static
 
@@ -51,6 +52,51 @@ def test_other_commands_use_it(fitted, home, tmp_path):
     cofactor("suggest", fitted, table, "-n", 3)
     cofactor("refit", fitted, table, "-o", tmp_path / "again")
     assert load_model(tmp_path / "again").fitted.encoder is not None
+
+
+COMMANDS = {
+    "predict": ("TABLE",),
+    "explain": ("rocket to the moon",),
+    "suggest": ("TABLE", "-n", 3),
+    "refit": ("TABLE", "-o", "OUT"),
+    "verify": (),
+    "edit": ("--name", "1=rockets", "-o", "OUT"),
+    "export": ("-o", "OUT"),
+    "topics": ("--json",),
+    "report": ("-o", "OUT.html"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_take_an_encoder_that_has_moved(command, fitted, home, tmp_path):
+    """The error of a command names the option with which it works."""
+    moved = write_static(tmp_path / "moved", subject_vectors(WORDS.values()))
+    lost = _with_encoder(fitted, tmp_path / "model", "owner/model")
+    places = {"TABLE": home / "posts.csv", "OUT": tmp_path / "out", "OUT.html": tmp_path / "r.html"}
+    given = [places.get(one, one) for one in COMMANDS[command]]
+    done = cofactor(command, lost, *given, code=2)
+    assert (
+        "nothing; pass it: load_model(path, encoder='owner/model'), or --encoder owner/model"
+        in (" ".join(done.stderr.split()))
+    )
+    cofactor(command, lost, *given, "--encoder", moved)
+
+
+def test_compare_tells_that_one_model_needs_no_encoder(fitted, home, static, tmp_path):
+    words = tmp_path / "words"
+    cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 6, "-o", words)
+    done = cofactor("compare", fitted, words, "--encoder", static)
+    assert "--encoder is not used: the model predicts without one" in done.stderr
+
+
+def _with_encoder(folder, path, name):
+    """Save the model of a folder as if its encoder had another name."""
+    model = load_model(folder)
+    record = replace(model.fitted.encoder, name=name)
+    model.set_fitted(replace(model.fitted, encoder=record)).save(
+        path, notes=read_facts(folder)["notes"]
+    )
+    return path
 
 
 def test_encoders_that_cannot_be_used_are_one_sentence(home, tmp_path):

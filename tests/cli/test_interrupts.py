@@ -10,9 +10,20 @@ SCRIPT = """
 import os, runpy, signal, sys
 
 class InterruptImport:
+    modules = 0
     def find_spec(self, name, path=None, target=None):
-        if name == os.environ["INTERRUPTED_MODULE"]:
+        self.modules += 1
+        if os.environ["INTERRUPTED_MODULE"] == f"compiled {name}":
+            self.break_import()
+        if os.environ["INTERRUPTED_MODULE"] in (name, str(self.modules)):
             os.kill(os.getpid(), signal.SIGINT)
+
+    def break_import(self):  # as numpy's import_array does
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            sys.excepthook(*sys.exc_info())
+        raise ImportError("numpy._core.multiarray failed to import") from None
 
 sys.meta_path.insert(0, InterruptImport())
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -31,6 +42,9 @@ runpy.run_module("cofactor", run_name="__main__")
         "sklearn.base",
         "cofactor.text",
         "cofactor.engine.kernels",
+        "compiled scipy.sparse",
+        "compiled sklearn.base",
+        *map(str, range(60, 600, 90)),  # the module with this number
     ],
 )
 def test_ctrl_c_during_an_import(home, model, tmp_path, module):

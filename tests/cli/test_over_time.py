@@ -112,3 +112,14 @@ def test_what_cannot_be_used_is_refused_and_nothing_written(
 def test_a_model_without_dates_asks_for_the_column(home, model):
     done = cofactor("over-time", model, home / "posts.csv", code=2)
     assert "--date is missing: name the column" in done.stderr
+
+
+@pytest.mark.parametrize("option", [("over-time", "-o"), ("choose", "-o"), ("choose", "--figure")])
+def test_files_are_replaced_only_if_told_to(place, tmp_path, option):
+    command, name = option
+    path = tmp_path / ("out.svg" if name == "--figure" else "out.csv")
+    path.write_text("mine")
+    model = [place / "model"] if command == "over-time" else []
+    done = cofactor(command, *model, place / "posts.csv", "--text", "body", name, path, code=2)
+    assert f"{path} exists; name another, or replace it with --force." in done.stderr
+    assert path.read_text() == "mine"

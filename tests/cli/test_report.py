@@ -42,7 +42,7 @@ def test_report_has_the_title_and_opens(model, tmp_path, written, monkeypatch):
     assert opened == [path.resolve().as_uri()]
     assert "browser" not in done.stderr
     monkeypatch.setattr("webbrowser.open", lambda url: False)
-    done = cofactor("report", model, "-o", path, "--open")
+    done = cofactor("report", model, "-o", path, "--open", "--force")
     assert "No browser was found" in done.stderr
     assert (written["title"], written["text"]) == (None, True)
 
@@ -103,3 +103,14 @@ def test_truth_needs_predictions_and_documents(home, tmp_path):
     path.unlink()
     done = cofactor("report", tmp_path / "m", "--truth", "other", code=2)
     assert "name it with --data" in done.stderr
+
+
+def test_report_replaces_a_file_only_if_told_to(model, tmp_path, written):
+    path = tmp_path / "r.html"
+    path.write_text("mine")
+    done = cofactor("report", model, "-o", path, code=2)
+    assert "r.html exists; name another, or replace it with --force." in done.stderr
+    assert path.read_text() == "mine"
+    assert not written  # nothing was computed
+    cofactor("report", model, "-o", path, "--force")
+    assert path.read_text() == "<html>"

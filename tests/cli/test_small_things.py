@@ -148,8 +148,8 @@ def test_a_limit_that_cuts_off_telling_words_is_said(tmp_path):
     ]
     write_table(tmp_path / "t.csv", rows, ("text", "label"))
     read = [tmp_path / "t.csv", "--text", "text", "--label", "label", "-k", 2]
-    found = answer("fit", *read, "-o", tmp_path / "few", "--words", 10)
-    assert "try --words 20" in " ".join(found["warnings"])
+    found = answer("fit", *read, "-o", tmp_path / "few", "--words", 4)
+    assert "try --words 8" in " ".join(found["warnings"])
     found = answer("fit", *read, "-o", tmp_path / "all", "--words", 24)
     assert "--words" not in " ".join(found["warnings"])
 

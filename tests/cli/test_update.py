@@ -54,7 +54,7 @@ def test_reports_do_not_test_with_learned_labels(home, model, tmp_path):
     write_table(tmp_path / "more.csv", NEW * 2, ("body", "team"))
     cofactor("update", model, tmp_path / "more.csv", "-o", tmp_path / "m2", "--new-topics", 1)
     for table in ([], ["--data", home / "posts.csv"]):
-        cofactor("report", tmp_path / "m2", *table, "-o", tmp_path / "r.html")
+        cofactor("report", tmp_path / "m2", *table, "-o", tmp_path / "r.html", "--force")
         assert "has not seen their labels" not in (tmp_path / "r.html").read_text()
     done = cofactor("refit", tmp_path / "m2", "-o", tmp_path / "m3")
     assert "learned from several tables" in done.stderr

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cofactor import Divergence, Factors, RowBlocks, SSNMFClassifier
+from cofactor import Divergence, Factors, RowBlocks, SSNMFClassifier, SSNMFRegressor
 from cofactor.engine.observations import observe
 from cofactor.estimators.exposure import exposures, totals
 
@@ -137,3 +137,21 @@ def test_held_out_predictions_are_those_of_the_expected_score():
     scores = model.held_out_predictions(X, y)
     tested = ~np.isnan(scores).any(axis=1)
     assert np.mean(scores[tested].argmax(axis=1) == y[tested]) == model.expected_score_.value
+
+
+@pytest.mark.parametrize("kind", ["classes", "sets", "numbers"])
+def test_held_out_predictions_count_the_samples_as_the_fit_did(kind):
+    random = np.random.default_rng(0)
+    X = random.random((400, 12))
+    score = X[:, :4].sum(axis=1) - X[:, 4:8].sum(axis=1) + random.normal(scale=0.4, size=400)
+    y = {"classes": score > 0.3, "numbers": score}.get(kind, np.c_[score > 0, score > 0.5])
+    weights = random.choice([0.1, 1.0, 6.0], 400)
+    make = SSNMFRegressor if kind == "numbers" else SSNMFClassifier
+    y = np.asarray(y) * 1 if kind != "numbers" else y
+    model = make(3, random_state=0, max_iter=3, tol=1.0).fit(X, y, sample_weight=weights)
+    scores = model.held_out_predictions(X, y, sample_weight=weights)
+    plain = model.held_out_predictions(X, y)
+    assert np.nanmax(np.abs(scores - plain)) > 1e-3
+    if kind == "classes":
+        held, right = weights[rows := ~np.isnan(scores[:, 0])], scores.argmax(axis=1) == y
+        assert np.average(right[rows], weights=held) == pytest.approx(model.expected_score_.value)

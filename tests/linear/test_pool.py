@@ -16,7 +16,7 @@ from cofactor.engine.threads import Threads
 from cofactor.linear import parts as parts_module
 from cofactor.linear import pool as pool_module
 from cofactor.linear.axes import principal_axes
-from cofactor.linear.folds import distinct_rows
+from cofactor.linear.folds import assign_folds, distinct_rows
 from cofactor.linear.parts import (
     BAYES,
     FLAT,
@@ -30,12 +30,14 @@ from cofactor.linear.parts import (
 )
 from cofactor.linear.penalties import SOFTMAX_PENALTIES, USUAL_PENALTY
 from cofactor.linear.pool import (
+    WEIGHING_GROUPS,
     ExpectedScore,
     _expected,
     _folds,
     _held_out,
     _part_weights,
     _sharpness,
+    _unseen_scores,
     _Weighed,
     _with_shares,
     fit_pool,
@@ -280,12 +282,9 @@ def test_held_out_labels_do_not_see_themselves(kind, together, monkeypatch):
     place, _ = _folds(labels)
     work = ViewParts(X, labels)
     held, Z = _held_out(work)
-    truth, weight = labels.shares[held], labels.weights[held]
-    assert_array_equal(weight, 1.0)
     assert all(z.shape == (15, K, len(work.names)) for z in Z.values())
     known = np.flatnonzero(place >= 0)
-    order = known if together > 1 else known[np.argsort(place[known], kind="stable")]
-    assert_array_equal(truth, labels.shares[order])
+    assert_array_equal(held, known)
     for fold in (0, 7):
         out = np.flatnonzero(place == fold)
         rest = labels.without(place == fold)
@@ -294,7 +293,7 @@ def test_held_out_labels_do_not_see_themselves(kind, together, monkeypatch):
                 model = softmax_regression(X, rest.shares, rest.weights, SOFTMAX_PENALTIES[0])
             else:
                 model = work.fit_part(name, rest, pool_module.FOLD_ROUNDS)
-            found = Z[SOFTMAX_PENALTIES[0]][np.isin(order, out), :, i]
+            found = Z[SOFTMAX_PENALTIES[0]][np.isin(known, out), :, i]
             expected = model.scores(X.select(out))
             assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
 
@@ -762,7 +761,7 @@ def test_vectors_take_over_the_shares_that_all_views_guess(right):
     vectors = LinearModel(np.zeros((2, 2)), np.zeros(2))
     out = np.array([0, 1, 9, 10])
     guessed = np.where(np.arange(4) < 4 * right, y[out], 1 - y[out])
-    weighed = _Weighed([], [], out, np.eye(2)[guessed])
+    weighed = _Weighed([], [], out, np.eye(2)[guessed], np.ones((4, 2)))
     models, corrected = _with_shares(views, [words, vectors], weighed)
     power = max(0.0, 2 * right - 1)
     expected = power * np.log(
@@ -770,7 +769,7 @@ def test_vectors_take_over_the_shares_that_all_views_guess(right):
     )  # 9 and 3 of 12, in place of 6 each, one more of each
     assert models[0] is words
     assert_allclose(models[1].base, expected, atol=1e-9)
-    assert_allclose(corrected.scores, weighed.scores + expected, atol=1e-9)
+    assert_allclose(corrected.unseen, weighed.unseen + expected, atol=1e-9)
 
 
 def test_evenly_drawn_labels_of_uneven_classes_do_not_mislead_vectors(monkeypatch):
@@ -804,6 +803,37 @@ def test_held_out_scores_are_those_of_the_expected_score():
     confidence, right, _ = pool.held_out
     assert_allclose(np.sort(softmax(scores[out], axis=1).max(axis=1)), np.sort(confidence))
     assert np.mean(scores[out].argmax(axis=1) == data.y[out]) == pytest.approx(right.mean())
+
+
+def test_the_expected_score_is_read_with_weights_that_other_labels_chose(monkeypatch):
+    """Vectors and features at random say nothing: only weights that fit labels say otherwise."""
+    honest = [_noise(seed).expected.value for seed in range(20)]
+    monkeypatch.setattr(
+        pool_module, "_unseen_scores", lambda Z, *rest: Z @ _part_weights(Z, *rest)[0]
+    )
+    fitted = [_noise(seed).expected.value for seed in range(20)]
+    assert np.mean(honest) < np.mean(fitted) - 0.01
+    assert np.mean(honest) < 1 / K + 0.04
+
+
+def _noise(seed):
+    random = np.random.default_rng(seed)
+    data = Data(n=180, per_class=30, seed=seed)
+    data.cells = random.poisson(0.3, size=(180, 40)) + np.eye(180, 40)
+    further = csr_array(random.poisson(0.1, size=(180, 200)).astype(float))
+    return data.fit(side=Side(random.normal(size=(180, 32)), further))[0]
+
+
+def test_unseen_scores_do_not_depend_on_labels_of_the_same_group():
+    random = np.random.default_rng(0)
+    y = np.repeat(np.arange(K), 20)
+    Z = random.normal(size=(60, K, 2)) + np.eye(K)[y][:, :, None] * [0.5, 1.5]
+    weighing = np.ones(60), np.array([0.4, 1.0]), 10.0
+    own = assign_folds(y, WEIGHING_GROUPS) == 0
+    other = np.where(own, 0.0, 1.0)  # of no cost: as if the group had no labels
+    found = _unseen_scores(Z, np.eye(K)[y], *weighing)
+    assert_allclose(found[own], Z[own] @ _part_weights(Z, np.eye(K)[y], other, *weighing[1:])[0])
+    assert np.abs(found - Z @ _part_weights(Z, np.eye(K)[y], *weighing)[0]).min() > 0
 
 
 # ---- axes of the features

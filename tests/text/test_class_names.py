@@ -278,3 +278,10 @@ def test_classes_are_saved_with_the_model(tmp_path):
     assert not hasattr(again, "class_starts_")
     assert_array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
     assert again.refit(TEXTS).score(TEXTS, LABELS) > 0.9
+
+
+def test_texts_are_not_said_to_be_unlike_labels_that_nobody_gave():
+    model = fit()
+    rows = model.annotate([*TEXTS, *UNSEEN, "moon hockey god"])
+    assert not [row for row in rows if row["unlike"] or "labelled" in (row["reason"] or "")]
+    assert any(row["unlike"] for row in fit(SOME, classes=None).annotate(TEXTS))

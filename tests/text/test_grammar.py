@@ -3,12 +3,15 @@
 So several labels per document are predicted, streams, and models without further words.
 """
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy import sparse as sp
 from sklearn.preprocessing import normalize
 
 from cofactor import TopicModel, load_model
-from cofactor.text import WordVectorizer
+from cofactor.text import WordVectorizer, grammar
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.vectorizer.languages import ENGLISH
 from short_questions import ASKED, THINGS, questions
@@ -163,3 +166,25 @@ def test_they_stay_out_where_they_say_nothing_about_several_labels():
     texts, _ = tagged(150)
     y = [{thing for thing in THINGS[:4] if thing in text} for text in texts]
     assert TopicModel(3, random_state=0).fit(texts, y).vectorizer_.grammatical_ is None
+
+
+def test_words_that_were_cut_off_are_judged_without_linear_models(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("a linear model was fitted")
+
+    monkeypatch.setattr(grammar, "held_out_scores", refuse)
+    texts = [f"goal {'puck' if i % 2 else 'bat'} w{i % 7}" for i in range(400)]
+    y = ["hockey" if i % 2 else "baseball" for i in range(400)]
+    for words, is_said in ((1, True), (3, False)):
+        model = TopicModel(2, vectorizer=WordVectorizer(max_features=words, max_df=1.0), max_iter=2)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(texts, y)
+        assert is_said == any("rarer ones help" in str(one.message) for one in caught)
+
+
+def test_words_that_were_cut_off_are_judged_for_several_labels():
+    X = sp.csr_array(np.eye(3)[np.arange(60) % 3])
+    cells = sp.csr_array(np.eye(3)[np.arange(60) % 3] + np.eye(3)[[0] * 60] > 0, dtype=float)
+    assert not grammar.rare_words_help(X, 1, cells)  # the first label is always right
+    assert grammar.rare_words_help(X, 1, cells[:, 1:])

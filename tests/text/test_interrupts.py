@@ -192,7 +192,7 @@ def test_commands_that_fit_again_end_at_once(interrupt, tmp_path, verb):
     )
     (tmp_path / "r.html").write_text("old")
     calls = interrupt(CoordinateDescent, "step", after=2)
-    output = ["-o", tmp_path / "r.html"] if verb == "report" else []
+    output = ["-o", tmp_path / "r.html", "--force"] if verb == "report" else []
     done = cofactor(verb, tmp_path / "m", *output, code=130)
     assert len(calls) == 3
     assert done.stderr.endswith("Interrupted; no file was changed.\n")

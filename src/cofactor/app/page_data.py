@@ -11,6 +11,7 @@ import numpy as np
 from cofactor.app.estimate import estimate, random_reviews
 from cofactor.app.session import Session
 from cofactor.app.text_queue import BLIND, DISAGREED, SECOND, TextTable, disagreements
+from cofactor.text.describe.explain import Explanation
 from cofactor.text.editing.settled import Settled
 from cofactor.text.vectorizer.occurrences import cut_pieces
 
@@ -207,7 +208,7 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
         labels = source = None
     blind = said["reason"] in BLIND and source is None
     told = None if blind else model.explain(text, n_left_out=0)
-    contrast = None if told is None else told.contrast
+    contrast = told.contrast if told is not None and told.is_known else None
     pieces = [(text, 0)] if told is None or contrast is None else told.coloured_text
     document = session.now.documents[place]
 
@@ -231,7 +232,7 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
         "unlike": not blind and session.now.is_unlike(place),
         "leading": None if contrast is None else name(contrast.target),
         "rival": None if contrast is None else name(contrast.rival),
-        "probabilities": [] if told is None else _probabilities(session, text, bool(told.words)),
+        "probabilities": [] if told is None else _probabilities(session, told),
         "labels": None if labels is None else list(labels),
         "source": source,
         "flagged": table.keys[place] in session.reviewed.flags,
@@ -246,15 +247,15 @@ def _opinions(session: Session, place: int) -> list[dict[str, Any]]:
     return [{"who": who, "labels": shown(one.labels or ())} for who, one in people.items()]
 
 
-def _probabilities(session: Session, text: str, known: bool) -> list[dict[str, Any]]:
+def _probabilities(session: Session, told: Explanation) -> list[dict[str, Any]]:
     """Return the classes with their probabilities, the most probable first.
 
     There are none if the model knows no word of the text.
     """
     model = session.now.model
-    if not (known and model.target_names_):
+    if not (told.is_known and model.target_names_):
         return []
-    found = np.asarray(model.predict_proba([text]))[0]
+    found = model.estimator_.probabilities(told.scores[None])[0]
     names = [session.current_names(str(name)) for name in model.target_names_]
     return [
         {"label": name, "probability": float(found[c])}

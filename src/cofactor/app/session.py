@@ -14,7 +14,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,12 +91,13 @@ class Situation:
     decisions: int  # number of decisions that the queue takes into account
     identities: dict[str, str]  # of the model's classes by the names that the model has for them
     version: int
+    unlike: list[int] = field(init=False)  # documents unlike the labelled ones, the farthest first
 
-    @cached_property
-    def unlike(self) -> list[int]:
-        """The documents that are unlike the labelled ones of their class, the farthest first."""
+    def __post_init__(self) -> None:
+        """Find the documents that are unlike, while nobody waits for a page."""
         far = [place for place in range(len(self.documents)) if self.is_unlike(place)]
-        return sorted(far, key=lambda place: -self.documents[place].unlike)
+        far.sort(key=lambda place: -self.documents[place].unlike)
+        object.__setattr__(self, "unlike", far)
 
     def is_unlike(self, place: int) -> bool:
         """Return whether a document is unlike the labelled ones of its class."""

@@ -145,18 +145,30 @@ def ending_at_signals() -> Iterator[None]:
         received.append(number)
         raise KeyboardInterrupt
 
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it is ignored
+        numbers.append(signal.SIGINT)
     try:
-        with _handling(interrupt, signal.SIGTERM):
+        with _handling(interrupt, *numbers):
             yield
-    except KeyboardInterrupt:
-        rest = "; no file was changed" if WRITES.count == before else ""
-        note(f"{'Terminated' if received else 'Interrupted'}{rest}.")
     except click.exceptions.Exit as error:
         if error.exit_code != INTERRUPTED:  # which an interrupted fit uses to save its model first
             raise
+    except BaseException as error:
+        if not (isinstance(error, KeyboardInterrupt) or (received and _broke_import(error))):
+            raise
+        rest = "; no file was changed" if WRITES.count == before else ""
+        note(f"{'Terminated' if signal.SIGTERM in received else 'Interrupted'}{rest}.")
     else:
         return
-    raise click.exceptions.Exit(TERMINATED if received else INTERRUPTED)
+    raise click.exceptions.Exit(TERMINATED if signal.SIGTERM in received else INTERRUPTED)
+
+
+def _broke_import(error: BaseException | None) -> bool:
+    """Return whether an import failed; compiled modules say so if they are interrupted."""
+    while error is not None and not isinstance(error, ImportError | SystemError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 @contextmanager

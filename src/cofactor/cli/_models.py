@@ -21,9 +21,9 @@ import click
 
 from cofactor._version import __version__
 from cofactor.cli._command import BadInput, message_of, refusals
-from cofactor.cli._options import TableOptions
+from cofactor.cli._options import NO_ENCODER, EncoderOptions, TableOptions
 from cofactor.cli._tables import Reading, holds_blocks, read_table
-from cofactor.cli._terminal import announce, note
+from cofactor.cli._terminal import announce, note, note_each
 from cofactor.io.atomic import DiskFullError, free_space, has_only_other_files
 from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.platform import is_descriptor
@@ -66,14 +66,16 @@ class OpenedModel:
         }
 
 
-def open_model(path: Path, encoder_cache: Path | None = None) -> OpenedModel:
-    """Load the TopicModel in a folder; its encoder uses a cache, if one is named."""
+def open_model(path: Path, vectors: EncoderOptions = NO_ENCODER) -> OpenedModel:
+    """Load the TopicModel in a folder, with the encoder that is named and its cache."""
     facts = model_facts(path)
-    with _naming(path):
+    with _naming(path), warnings.catch_warnings(record=True) as told:
         from cofactor.io.models import load_model
 
-        model = load_model(path)
-    model.encoder = cached(model.encoder, encoder_cache)
+        warnings.simplefilter("always")
+        model = load_model(path, encoder=vectors.encoder)
+    note_each(message_of(one.message) for one in told)
+    model.encoder = vectors.cached(model.encoder)
     return OpenedModel(path, model, facts)
 
 
@@ -107,15 +109,6 @@ def _naming(path: Path) -> Iterator[None]:
         raise InputError(
             printable(f"{error} {similar_path(path, 'manifest.json')}".rstrip())
         ) from error
-
-
-def cached(encoder: Any, folder: Path | None) -> Any:
-    """Return an encoder that keeps its vectors in a folder, if both are named."""
-    if encoder is None or folder is None:
-        return encoder
-    from cofactor.text import CachedEncoder
-
-    return CachedEncoder(encoder, folder)
 
 
 def relative(path: str | os.PathLike[str], folder: Path) -> str:
@@ -438,7 +431,7 @@ def open_origin(
         raise InputError(
             f"The model was made from {at(path)}, which no longer exists; name it with --before."
         )
-    before = open_model(path)
+    before = open_model(path, EncoderOptions(opened.model.encoder))
     if before.facts["digest"] != noted.get("digest"):
         raise InputError(
             f"{at(path)} is not the model that this one was made from; name that one with --before."

@@ -2,8 +2,8 @@
 
 Each option is declared once, in `SHARED`. ``@add("text", WORDS)`` adds options to a command, in
 that order. A name stands for one option, which arrives as an argument of that name. A `Group`
-stands for several, which arrive as one object: `TableOptions`, `CellOptions`, `WordOptions` or
-`ModelOptions`.
+stands for several, which arrive as one object: `TableOptions`, `CellOptions`, `WordOptions`,
+`EncoderOptions` or `ModelOptions`.
 A model's manifest notes its `TableOptions`, so that later commands read the table in the same way.
 """
 
@@ -124,9 +124,10 @@ def folder_option(help: str) -> Any:
 
 
 def file_option(help: str, default: str | None = None) -> Any:
-    """Return the option -o for a file."""
+    """Return the options -o for a file and --force, see `refuse_overwriting`."""
     path = None if default is None else Path(default)
-    return option("-o --output FILE", help, type=OUTPUT_FILE, default=path)
+    output = option("-o --output FILE", help, type=OUTPUT_FILE, default=path)
+    return lambda function: output(SHARED["force"](function))
 
 
 def words_option(help: str, default: int = 10) -> Any:
@@ -357,18 +358,6 @@ SHARED = {
         "colon.",
         callback=_classes,
     ),
-    "encoder": option(
-        "--encoder FOLDER_OR_NAME",
-        "Vectors of the texts, which help to predict classes from few labels: a folder with a "
-        "static model of model2vec, or wordllama for English texts.",
-        callback=_encoder,
-    ),
-    "encoder_cache": option(
-        "--encoder-cache FOLDER",
-        "Keep the vectors of the encoder in FOLDER, up to 1 GB, and read them from there the next "
-        "time; for slow encoders.",
-        type=FOLDER,
-    ),
     "class_weight": option(
         "--class-weight CLASS=WEIGHT",
         "Weight of the labels of a class, like spam=5; other classes have weight 1. May be "
@@ -444,6 +433,51 @@ def add(*wanted: str | Group) -> Callable[[Any], Any]:
         return function
 
     return decorate
+
+
+# ---- vectors of the texts
+
+
+@dataclass(frozen=True)
+class EncoderOptions:
+    """The encoder that is named, and the folder that keeps its vectors."""
+
+    encoder: str | None = None
+    encoder_cache: Path | None = None
+
+    def cached(self, encoder: Any) -> Any:
+        """Return an encoder that keeps its vectors in the folder, if both are named."""
+        if encoder is None or self.encoder_cache is None:
+            return encoder
+        from cofactor.text import CachedEncoder
+
+        return CachedEncoder(encoder, self.encoder_cache)
+
+
+NO_ENCODER = EncoderOptions()
+
+
+def _encoder_options(help: str) -> Group:
+    options = {
+        "encoder": option("--encoder FOLDER_OR_NAME", help, callback=_encoder),
+        "encoder_cache": option(
+            "--encoder-cache FOLDER",
+            "Keep the vectors of the encoder in FOLDER, up to 1 GB, and read them from there the "
+            "next time; for slow encoders.",
+            type=FOLDER,
+        ),
+    }
+    return Group("vectors", options, EncoderOptions)
+
+
+ENCODER = _encoder_options(
+    "Vectors of the texts, which help to predict classes from few labels: a folder with a static "
+    "model of model2vec, or wordllama for English texts."
+)
+MODEL_ENCODER = _encoder_options(
+    "The encoder of the fit, if this machine does not find it by its name: the name again, so that "
+    "it may be downloaded, or its folder."
+)
 
 
 # ---- how to read a table

@@ -63,7 +63,21 @@ def note_each(sentences: Iterable[str]) -> None:
 
 def note_next(*words: object) -> None:
     """Print the command that usually comes next."""
-    note(f"Next: {platform.HERE.command(['cofactor', *map(str, words)])}")
+    note(f"Next: {as_typed(*words)}")
+
+
+def as_typed(*words: object) -> str:
+    """Return a command of this program as users type it.
+
+    Where the shell does not find the program by its name, it is called as it was now.
+    """
+    found, script = shutil.which("cofactor"), Path(sys.argv[0])
+    program = ["cofactor"]
+    if script.stem == "cofactor" and not (found and script.exists() and script.samefile(found)):
+        program = [sys.argv[0]]
+    elif script.parts[-2:] == ("cofactor", "__main__.py") and found is None:
+        program = [sys.executable, "-m", "cofactor"]
+    return platform.HERE.command([*program, *map(str, words)])
 
 
 def emit(value: Any) -> None:
@@ -140,12 +154,12 @@ def refuse_table_as_output(output: Path | None, table: Path) -> None:
         raise InputError(f"--output {at(output)} is the table itself; name another file.")
 
 
-def refuse_overwriting(output: Path | None, force: bool) -> None:
+def refuse_overwriting(output: Path | None, force: bool, option: str = "--output") -> None:
     """Refuse to replace a file, or what a folder holds, unless the user asks for it."""
     if output is None or force or not output.exists():
         return
     if output.is_file() or (output.is_dir() and any(output.iterdir())):
-        raise InputError(f"--output {at(output)} exists; name another, or replace it with --force.")
+        raise InputError(f"{option} {at(output)} exists; name another, or replace it with --force.")
 
 
 @contextmanager

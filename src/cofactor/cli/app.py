@@ -20,8 +20,7 @@ from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, message_of, needing_extra, refusals
 from cofactor.cli._tables import Reading, read_table, settle_language, summary
-from cofactor.cli._terminal import announce, emit, note, note_each
-from cofactor.io import platform
+from cofactor.cli._terminal import announce, as_typed, emit, note, note_each
 from cofactor.io.errors import at
 from cofactor.io.platform import is_descriptor
 from cofactor.io.tables import InputError
@@ -71,7 +70,7 @@ DOOR_SECONDS = 60.0
     "Rules for labelling, in Markdown, to show beside the texts.",
     type=opt.TABLE,
 )
-@opt.add("classes", "encoder", "encoder_cache", "seed", opt.WORDS)
+@opt.add("classes", opt.ENCODER, "seed", opt.WORDS)
 @opt.option(
     "--port",
     "Port of the page.  [default: 8765, or the next free one]",
@@ -96,8 +95,7 @@ def app(
     imported: Path | None,
     guidelines: Path | None,
     classes: dict[str, str] | None,
-    encoder: str | None,
-    encoder_cache: Path | None,
+    vectors: opt.EncoderOptions,
     seed: int,
     words: opt.WordOptions,
     port: int | None,
@@ -134,8 +132,7 @@ def app(
         note(summary(reading))
         note_each(reading.notes)
         with refusals():
-            cached = models.cached(encoder, encoder_cache)
-            session = _begin(corpus, reading, folder, topics, cached, seed, words, every, classes)
+            session = _begin(corpus, reading, folder, topics, vectors, seed, words, every, classes)
             session.annotator, session.overlap = annotator or "", overlap
             session.guidelines = rules
             if imported is not None:
@@ -157,9 +154,9 @@ def _next_command(session: Any, table: Path) -> str:
     """Return the command that sorts all texts of the table; without classes, one about topics."""
     folder = str(session.folder)
     if not session.now.model.target_names_:
-        return platform.HERE.command(["cofactor", "topics", folder])
+        return as_typed("topics", folder)
     out = f"{session.folder.name.removesuffix('-model')}-predicted.csv"
-    return platform.HERE.command(["cofactor", "predict", folder, str(table), "-o", out])
+    return as_typed("predict", folder, str(table), "-o", out)
 
 
 def _default_folder(table: Path) -> Path:
@@ -177,7 +174,7 @@ def _begin(
     reading: Reading,
     folder: Path,
     topics: int,
-    encoder: Any,
+    vectors: opt.EncoderOptions,
     seed: int,
     words: opt.WordOptions,
     every: int,
@@ -186,11 +183,12 @@ def _begin(
     """Open or fit the model, and begin the session."""
     from cofactor.app.session import Session, first_targets, name_classes
 
-    opened = _open(folder)
+    opened = _open(folder, vectors)
     model = opened.model if opened else None
     name_classes(corpus, folder, classes or {})
     if model is None:
         y = first_targets(corpus, folder)
+        encoder = vectors.cached(vectors.encoder)
         model = _fit(corpus, y, topics, encoder, seed, words, classes)
     return Session(
         corpus,
@@ -286,13 +284,13 @@ def _columns(table: Path, asked: opt.TableOptions) -> list[str]:
     return open_source(table, **asked.opening).columns
 
 
-def _open(folder: Path) -> models.OpenedModel | None:
+def _open(folder: Path, vectors: opt.EncoderOptions) -> models.OpenedModel | None:
     """Open the model of a folder; None if there is no folder yet."""
     if not folder.exists():
         return None
     if not (folder / "manifest.json").exists():
         raise BadInput(f"--model {folder} exists and holds no model; name another folder.")
-    opened = models.open_model(folder)
+    opened = models.open_model(folder, vectors)
     if opened.input.get("task") == "numbers":
         raise BadInput(f"--model {folder} predicts numbers; the app labels classes.")
     return opened

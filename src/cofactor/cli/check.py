@@ -16,6 +16,7 @@ from cofactor.cli import _tables as tables
 from cofactor.cli._command import Command, message_of
 from cofactor.cli._terminal import (
     announce,
+    as_typed,
     emit,
     make_table,
     note,
@@ -109,20 +110,19 @@ def _next(facts: dict[str, Any], asked: opt.TableOptions, file: Path | None) -> 
     labels = bool(facts["labelled"]) and not facts["doubtful_labels"]
     if facts["labelled"] and (mark := facts["separator_to_try"]):
         words = replace(asked, label_separator=mark).words(with_labels=True)
-        return platform.HERE.command(["cofactor", "check", table, *words])
+        return as_typed("check", table, *words)
     if labels:
         asked = replace(asked, unlabelled=(*asked.unlabelled, *facts["marks"]))
     words = asked.words(with_labels=labels)
     if labels and file is None and len(facts["merges"]) > LISTED_MERGES:
         map_file = Path(facts["path"]).with_suffix(".relabels.csv").name
-        again = ["cofactor", "check", table, *words, "--write-relabels", map_file]
-        return platform.HERE.command(again)
+        return as_typed("check", table, *words, "--write-relabels", map_file)
     if labels and file:
         words += ["--relabel-file", str(file)]
     elif labels:
         words += opt.relabel_options(facts["merges"])
     topics = ["-k", str(facts["suggested_topics"]), "-o", "model"]
-    return platform.HERE.command(["cofactor", "fit", table, *words, *topics])
+    return as_typed("fit", table, *words, *topics)
 
 
 def _write_relabels(path: Path, merges: dict[str, str]) -> None:
@@ -328,8 +328,8 @@ def _check_cells(
         genes = counts.chosen_genes
         facts = survey(table, counts.layer, label, asked.unlabelled, genes, counts.batch)
     facts["advice"] = [*(message_of(one.message) for one in caught), *facts["advice"]]
-    words = ["cofactor", "fit", str(table), *counts.words(), *asked.words(), "-o", "model"]
-    facts["next"] = platform.HERE.command(words)
+    words = [*counts.words(), *asked.words(), "-o", "model"]
+    facts["next"] = as_typed("fit", table, *words)
     if as_json:
         emit(facts)
         return

@@ -13,7 +13,16 @@ from cofactor.cli import _options as opt
 from cofactor.cli import _tables as tables
 from cofactor.cli._command import BadInput, Command, end_interrupted, message_of
 from cofactor.cli._models import watched_fit
-from cofactor.cli._terminal import announce, emit, make_table, note, note_each, note_next, show
+from cofactor.cli._terminal import (
+    announce,
+    emit,
+    make_table,
+    note,
+    note_each,
+    note_next,
+    refuse_overwriting,
+    show,
+)
 from cofactor.io.atomic import replacing, write_whole
 from cofactor.io.tables.label_advice import class_doubts
 from cofactor.io.tables.writers import make_writer, output_kind
@@ -80,6 +89,7 @@ def choose(
     topics: list[int] | None,
     runs: int,
     output: Path | None,
+    force: bool,
     figure: Path | None,
     settings: opt.ModelOptions,
     supervision: tuple[float, ...],
@@ -96,6 +106,8 @@ def choose(
     """
     kind = output_kind(output) if output else None
     _check_figure(figure)
+    refuse_overwriting(output, force)
+    refuse_overwriting(figure, force, "--figure")
     model = settings.model()
     reading = _read(table, asked, settings.task)
     note(tables.summary(reading))

@@ -20,9 +20,15 @@ from cofactor.cli._terminal import announce, emit, make_table, note, percent, sh
 @opt.option("--data", "Labelled documents to compare the accuracy on.", type=opt.TABLE)
 @opt.add(opt.reading("text", "labels", "label_separator"))
 @opt.words_option("Words of each topic.")
-@opt.add("as_json")
+@opt.add(opt.MODEL_ENCODER, "as_json")
 def compare(
-    first: Path, second: Path, data: Path | None, asked: opt.TableOptions, words: int, as_json: bool
+    first: Path,
+    second: Path,
+    data: Path | None,
+    asked: opt.TableOptions,
+    words: int,
+    vectors: opt.EncoderOptions,
+    as_json: bool,
 ) -> None:
     """Match the topics of two models; compare their accuracy.
 
@@ -30,7 +36,7 @@ def compare(
     compares the accuracy on labelled documents, with an interval; take documents that neither
     model has seen.
     """
-    one, other = open_model(first), open_model(second)
+    one, other = (open_model(path, vectors) for path in (first, second))
     from cofactor.text.describe.compare import compare_topics
 
     pairs = compare_topics(one.model, other.model, words)

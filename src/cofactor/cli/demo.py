@@ -15,7 +15,15 @@ from rich.table import Table
 
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, needing_extra
-from cofactor.cli._terminal import announce, emit, note, note_next, open_console, open_page
+from cofactor.cli._terminal import (
+    announce,
+    as_typed,
+    emit,
+    note,
+    note_next,
+    open_console,
+    open_page,
+)
 from cofactor.io.atomic import replacing
 from cofactor.io.errors import at
 from cofactor.io.tables.writers import make_writer, output_kind
@@ -184,7 +192,7 @@ def _closing(result: Demonstration) -> str:
     return (
         f"\n{report}Made by {versions} from tf-idf weights of {result.words:,} words, with seed "
         f"{result.seed}. {result.stop_reason or f'The fit took {result.iterations} iterations.'}\n"
-        "Next, try fewer labels: cofactor demo --labels 0.02"
+        f"Next, try fewer labels: {as_typed('demo', '--labels', 0.02)}"
     )
 
 

@@ -42,7 +42,7 @@ EditValue = TypeVar("EditValue")
 @opt.repeated("--split TOPIC,...", "Topics to divide, by the texts of --table.")
 @opt.option("--into N", "Parts of each topic of --split.", type=opt.Number(int, 2), default=2)
 @opt.option("--table", "Table of texts for --split.  [default: the one of the fit]", type=opt.TABLE)
-@opt.add(opt.reading("text"), "as_json")
+@opt.add(opt.reading("text"), opt.MODEL_ENCODER, "as_json")
 def edit(
     model: Path,
     output: Path,
@@ -50,6 +50,7 @@ def edit(
     into: int,
     table: Path | None,
     asked: opt.TableOptions,
+    vectors: opt.EncoderOptions,
     as_json: bool,
     **edits: tuple[str, ...],
 ) -> None:
@@ -62,7 +63,7 @@ def edit(
     The edited model can predict at once. `cofactor refit` continues from its topics and keeps
     names, frozen topics, pinned and banned words.
     """
-    opened = models.open_model(model)
+    opened = models.open_model(model, vectors)
     models.check_new_place(output, opened.path)
     changes = _read_changes(opened, names_file, into, edits)
     read = None

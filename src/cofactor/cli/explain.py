@@ -22,9 +22,15 @@ from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 @opt.option(
     "--against rival NAME", "Class to compare it with.  [default: the most probable other one]"
 )
-@opt.add("as_json")
+@opt.add(opt.MODEL_ENCODER, "as_json")
 def explain(
-    model: Path, text: str, words: int, target: str | None, rival: str | None, as_json: bool
+    model: Path,
+    text: str,
+    words: int,
+    target: str | None,
+    rival: str | None,
+    vectors: opt.EncoderOptions,
+    as_json: bool,
 ) -> None:
     """Show which words of a text support which topic and class.
 
@@ -40,7 +46,7 @@ def explain(
         raise BadInput("TEXT is empty; pass some words, in quotes.")
     from cofactor.text.describe.predictions import learns_logarithms
 
-    opened = open_model(model)
+    opened = open_model(model, vectors)
     text = text.encode("utf-8", "replace").decode()
     document = opened.model.documents([text])[0]
     found = opened.model.explain(text, target=target, rival=rival)
@@ -48,7 +54,7 @@ def explain(
         emit({"model": opened.origin(), **_facts(found, document)})
     else:
         _show(found, document, words)
-        explained = found.explained
+        explained = found.explained if found.is_known else None
         if explained is not None and learns_logarithms(opened.model.estimator_, explained):
             note(
                 "Scores are logarithms, as the fit learned those of the labels: 0.1 more makes a "
@@ -65,7 +71,7 @@ def _facts(found: Any, document: Any) -> dict[str, Any]:
         "scores": _by_name(found.classes, found.scores),
         "base": _by_name(found.classes, found.base),
         "beside_topics": _by_name(found.classes, found.beside_topics),
-        "contrast": _contrast(found.contrast) if found.contrast and not document.is_blank else None,
+        "contrast": _contrast(found.contrast) if found.is_known and found.contrast else None,
         "left_out": found.left_out.to_records(),
         "topics": [_topic(found, k) for k in range(len(found.topic_names))],
         "words": [_word(found, j) for j in range(len(found.words))],
@@ -110,7 +116,7 @@ def _word(found: Any, j: int) -> dict[str, Any]:
 
 def _show(found: Any, document: Any, words: int) -> None:
     show(*(f"{name}: {value}" for name, value in _headline(found, document)))
-    if found.words:
+    if found.is_known:
         _show_words(found, words)
     if found.unknown:
         note(f"Words that the model does not know: {shown(' '.join(found.unknown), 400)}")
@@ -195,13 +201,10 @@ def _through_topics(found: Any, c: int, most: int = 3) -> list[str]:
 
 
 def _headline(found: Any, document: Any) -> list[tuple[str, str]]:
-    if document.is_blank:
-        return [
-            (
-                "Prediction" if found.classes else "Topic",
-                "none; the model knows no word of the text",
-            )
-        ]
+    if not found.is_known:
+        from cofactor.text.describe.explain import NOTHING_KNOWN
+
+        return [("Prediction" if found.classes else "Topic", NOTHING_KNOWN)]
     topic = f"{shown(document.name, 60)} ({percent(document.share)})"
     lines = [("Topic", topic if document.topic >= 0 else "none; no word of the text has one")]
     if found.classes:

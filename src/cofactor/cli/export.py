@@ -39,7 +39,7 @@ DEFAULTS = {
     "Folder or file to write.  [default: named after the model]",
     type=opt.FOLDER,
 )
-@opt.add("force", "data", opt.reading("text", "id"), "as_json")
+@opt.add("force", "data", opt.reading("text", "id"), opt.MODEL_ENCODER, "as_json")
 def export(
     model: Path,
     target: str,
@@ -47,6 +47,7 @@ def export(
     force: bool,
     data: Path | None,
     asked: opt.TableOptions,
+    vectors: opt.EncoderOptions,
     as_json: bool,
 ) -> None:
     """Write a model as tables or for another program.
@@ -73,7 +74,7 @@ def export(
     if _cells.is_cell_model(model):
         _export_cells(model, target, output, force, as_json)
         return
-    opened = models.open_model(model)
+    opened = models.open_model(model, vectors)
     output = output or Path(DEFAULTS[target].format(model.resolve().name))
     _check_place(target, output)
     refuse_overwriting(output, force)

@@ -12,7 +12,15 @@ from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, refusals
 from cofactor.cli._models import OpenedModel, how_to_open, open_model
 from cofactor.cli._tables import Reading, read_table
-from cofactor.cli._terminal import announce, emit, note, note_each, refuse_table_as_output, rounded
+from cofactor.cli._terminal import (
+    announce,
+    emit,
+    note,
+    note_each,
+    refuse_overwriting,
+    refuse_table_as_output,
+    rounded,
+)
 from cofactor.io.atomic import check_place, replacing
 from cofactor.io.tables.writers import make_writer, output_kind
 
@@ -26,7 +34,7 @@ from cofactor.io.tables.writers import make_writer, output_kind
 @opt.file_option(
     "File to write: .csv, .tsv or .jsonl, also compressed (.gz).", default="over_time.csv"
 )
-@opt.add("as_json")
+@opt.add(opt.MODEL_ENCODER, "as_json")
 def over_time(
     model: Path,
     table: Path,
@@ -34,6 +42,8 @@ def over_time(
     every: str,
     words: int,
     output: Path,
+    vectors: opt.EncoderOptions,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Write the shares and words of topics in each period.
@@ -45,7 +55,8 @@ def over_time(
     kind = output_kind(output)
     check_place(output)
     refuse_table_as_output(output, table)
-    opened = open_model(model)
+    refuse_overwriting(output, force)
+    opened = open_model(model, vectors)
     with announce("Reading the documents"):
         read = _read(opened, table, asked)
     with announce("Following the topics"), refusals():

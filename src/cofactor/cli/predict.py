@@ -81,7 +81,7 @@ MIN_KNOWN_SHARE = 0.7
 @opt.option(
     "--keep-formulas", "Do not escape cells that a spreadsheet would run, like =1+1.", is_flag=True
 )
-@opt.add("encoder_cache", "cluster", "as_json")
+@opt.add(opt.MODEL_ENCODER, "cluster", "as_json")
 def predict(
     model: Path,
     table: Path,
@@ -91,7 +91,7 @@ def predict(
     id: str | None,
     keep: tuple[str, ...],
     keep_formulas: bool,
-    encoder_cache: Path | None,
+    vectors: opt.EncoderOptions,
     as_json: bool,
     layer: str | None,
     cluster: str | None,
@@ -128,7 +128,7 @@ def predict(
     if holds_cells(table):
         _predict_cells(model, table, output, layer, as_json, columns)
         return
-    opened = models.open_model(model, encoder_cache)
+    opened = models.open_model(model, vectors)
     opening = models.how_to_open(opened, table, asked.opening)
     job = _Job(opened, asked.text, opening, id, keep, keep_formulas, columns)
     if several:

@@ -39,14 +39,14 @@ UPDATED = (
 @opt.option(
     "--iterations", "Maximum number of iterations.  [default: that of the fit]", type=opt.COUNT
 )
-@opt.add("encoder_cache", "as_json")
+@opt.add(opt.MODEL_ENCODER, "as_json")
 def refit(
     model: Path,
     table: Path | None,
     output: Path,
     asked: opt.TableOptions,
     iterations: int | None,
-    encoder_cache: Path | None,
+    vectors: opt.EncoderOptions,
     as_json: bool,
 ) -> None:
     """Fit again from the topics of a model; show what moved.
@@ -63,7 +63,7 @@ def refit(
     Ctrl-C stops the fit, and the model of the last complete iteration is saved, as in `cofactor
     fit`.
     """
-    opened = models.open_model(model, encoder_cache)
+    opened = models.open_model(model, vectors)
     models.check_new_place(output, opened.path)
     read = _read(opened, table, asked)
     if models.is_updated(opened):

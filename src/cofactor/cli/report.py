@@ -13,7 +13,7 @@ from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, needing_extra, refusals
 from cofactor.cli._tables import Reading
-from cofactor.cli._terminal import announce, emit, note, open_page
+from cofactor.cli._terminal import announce, emit, note, open_page, refuse_overwriting
 
 
 @click.command(cls=Command)
@@ -36,15 +36,17 @@ from cofactor.cli._terminal import announce, emit, note, open_page
 )
 @opt.add("layer")
 @opt.option("--open open_it", "Open the report in the browser.", is_flag=True)
-@opt.add("as_json")
+@opt.add(opt.MODEL_ENCODER, "as_json")
 def report(
     model: Path,
     output: Path,
+    force: bool,
     data: Path | None,
     asked: opt.TableOptions,
     truth: tuple[str, ...],
     layer: str | None,
     open_it: bool,
+    vectors: opt.EncoderOptions,
     as_json: bool,
     **layout: Any,
 ) -> None:
@@ -56,10 +58,11 @@ def report(
 
     A model of single cells has the same report, with cells for documents and genes for words.
     """
+    refuse_overwriting(output, force)
     if _cells.is_cell_model(model):
         opened, path = _report_cells(model, output, data, truth, layer, layout["title"])
     else:
-        opened, path = _report_texts(model, output, data, asked, truth, layout)
+        opened, path = _report_texts(model, output, data, asked, truth, vectors, layout)
     if as_json:
         emit(
             {
@@ -84,7 +87,7 @@ def _report_cells(
     title: str | None,
 ) -> tuple[models.OpenedModel, Path | None]:
     """Write a report on cells; return the model and the file of the cells."""
-    _cells.refuse_text_options("model", "output", "data", "truth", "title", "open_it")
+    _cells.refuse_text_options("model", "output", "force", "data", "truth", "title", "open_it")
     opened = _cells.open_cell_model(model)
     path = models.find_data(opened, data)
     if path is None:
@@ -110,10 +113,11 @@ def _report_texts(
     data: Path | None,
     asked: opt.TableOptions,
     truth: tuple[str, ...],
+    vectors: opt.EncoderOptions,
     layout: dict[str, Any],
 ) -> tuple[models.OpenedModel, Path | None]:
     """Write a report on texts; return the model and the table."""
-    opened = models.open_model(model)
+    opened = models.open_model(model, vectors)
     if truth:
         _check_truth(opened, truth, data)
     path = models.find_data(opened, data)

@@ -40,7 +40,6 @@ DOUBTFUL = "doubtful label"
     "File to write: .csv, .tsv or .jsonl, also compressed (.gz), .parquet or .xlsx.  [default: CSV "
     "on stdout]"
 )
-@opt.add("force")
 @opt.option("--doubtful", "List labels that look wrong instead.", is_flag=True)
 @opt.option(
     "--strategy",
@@ -51,7 +50,7 @@ DOUBTFUL = "doubtful label"
 )
 @opt.option("--all-rows", "Write all rows of the table, those to look at first.", is_flag=True)
 @opt.option("--seed", "Seed of the random choice.  [default: that of the fit]", type=opt.SEED)
-@opt.add(opt.reading("text", "labels", "label_separator"), "encoder_cache", "as_json")
+@opt.add(opt.reading("text", "labels", "label_separator"), opt.MODEL_ENCODER, "as_json")
 def suggest(
     model: Path,
     table: Path,
@@ -63,7 +62,7 @@ def suggest(
     all_rows: bool,
     seed: int | None,
     asked: opt.TableOptions,
-    encoder_cache: Path | None,
+    vectors: opt.EncoderOptions,
     as_json: bool,
 ) -> None:
     """Show which texts to label next, or which labels look wrong.
@@ -84,7 +83,7 @@ def suggest(
     refuse_overwriting(output, force)
     if is_descriptor(os.path.abspath(table)):
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
-    opened = models.open_model(model, encoder_cache)
+    opened = models.open_model(model, vectors)
     with announce("Reading the documents"):
         read = models.read_again(opened, table, asked, may_lack=not doubtful)
     with announce("Comparing labels" if doubtful else "Choosing texts"), refusals():

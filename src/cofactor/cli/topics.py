@@ -28,8 +28,8 @@ UNKNOWN = "–"
     type=click.Choice(["coherence", "probability"]),
     default="coherence",
 )
-@opt.add("as_json")
-def topics(model: Path, words: int, by: str, as_json: bool) -> None:
+@opt.add(opt.MODEL_ENCODER, "as_json")
+def topics(model: Path, words: int, by: str, vectors: opt.EncoderOptions, as_json: bool) -> None:
     """Show the topics of a model.
 
     The largest topic comes first. Share is its share of all texts. Class is the class that is most
@@ -48,22 +48,22 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
         _show_cell_topics(model, words, as_json)
         return
     if as_json:
-        opened = open_model(model)
+        opened = open_model(model, vectors)
         classes = opened.model.class_summaries(words).to_records()
         rows = topic_rows(opened.model, words, by)
         found = {"topics": rows, "classes": classes, "expected_score": score_facts(opened.model)}
         emit({"model": opened.origin(), **found})
         return
-    described = _described(model, words)
+    described = _described(model, words, vectors)
     show_topics(described, words, by)
     if described.expectation:
         note(described.expectation)
 
 
-def _described(path: Path, words: int) -> Description:
+def _described(path: Path, words: int, vectors: opt.EncoderOptions) -> Description:
     """Return what a model folder says about its topics; load the model if it says too little."""
     found = Description.read(model_facts(path), words)
-    return found or Description.of(open_model(path).model, words)
+    return found or Description.of(open_model(path, vectors).model, words)
 
 
 def topic_rows(model: Any, words: int, by: str = "coherence") -> list[dict[str, Any]]:

@@ -30,9 +30,14 @@ Read = Callable[..., tuple[Path, Any]]
     "Model that an edit or a refit began with.  [default: as noted]",
     type=opt.FOLDER,
 )
-@opt.add(opt.reading("text", "labels", "label_separator"), "as_json")
+@opt.add(opt.reading("text", "labels", "label_separator"), opt.MODEL_ENCODER, "as_json")
 def verify(
-    model: Path, data: Path | None, before: Path | None, asked: opt.TableOptions, as_json: bool
+    model: Path,
+    data: Path | None,
+    before: Path | None,
+    asked: opt.TableOptions,
+    vectors: opt.EncoderOptions,
+    as_json: bool,
 ) -> None:
     """Fit a model again and check that the result is the same.
 
@@ -40,7 +45,7 @@ def verify(
     `cofactor refit`, only that last step is repeated; verify the model before it separately. The
     exit code is 0 if topics and predictions are the same, and 1 if they are not.
     """
-    opened = models.open_model(model)
+    opened = models.open_model(model, vectors)
     origin = models.open_origin(opened, before)
     if origin is None:
         _refuse_edits(opened, before)

@@ -64,8 +64,11 @@ class Threads:
             self._pool = None
 
     def map(self, run: Callable[[S], T], items: Iterable[S]) -> list[T]:
-        """Return ``run(item)`` for each item, in order."""
-        return list(map(run, items) if self._pool is None else self._pool.map(run, items))
+        """Return ``run(item)`` for each item, in order; a single item runs in this thread."""
+        items = list(items)
+        if self._pool is None or len(items) < 2:
+            return list(map(run, items))
+        return list(self._pool.map(run, items))
 
     def over(
         self,

@@ -615,6 +615,7 @@ def _tag_problem(
 def held_out_predictions(
     kind: str,
     data: Observations,
+    counts: FloatArray | None,
     targets: Targets,
     groups: Classes | None,
     exponent: int,
@@ -635,14 +636,15 @@ def held_out_predictions(
     out = np.full((n, k), np.nan)
     if kind == "classes":
         how: dict[str, Any] = {"exponent": exponent, "side": side, "exposed": exposed}
-        return out if groups is None else _held_out_classes(data, groups, threads, **how)
+        weights = np.ones(n) if counts is None else counts
+        return out if groups is None else _held_out_classes(data, weights, groups, threads, **how)
     if kind == "sets":
         _, rows, found, problem = _tag_problem(
-            data, None, targets, exponent, threads, exposed=exposed
+            data, counts, targets, exponent, threads, exposed=exposed
         )
         tested = held_out_tags(*problem)
     else:
-        _, rows, V, weights = _labelled_view(data, None, targets, exponent)
+        _, rows, V, weights = _labelled_view(data, counts, targets, exponent)
         Y = np.asarray(targets.values, dtype=np.float64)[rows]
         Y = np.where(_known_cells(targets, rows), Y, np.nan)
         found = _distinct(V, Y, weights)
@@ -653,13 +655,13 @@ def held_out_predictions(
 
 
 def _held_out_classes(
-    data: Observations, groups: Classes, threads: Threads, **how: Any
+    data: Observations, counts: FloatArray, groups: Classes, threads: Threads, **how: Any
 ) -> FloatArray:
     """Return held-out scores of classes; ``how`` are arguments of `held_out_scores`."""
     importance, _ = unit_weights(groups.importance, literal=True)
     scores = held_out_scores(
         data,
-        np.ones(data.shape[0]),
+        counts,
         groups.shares,
         groups.labelled,
         threads,

@@ -25,7 +25,8 @@ from cofactor.estimators.heads import PooledHead, held_out_predictions
 from cofactor.estimators.inference import masses
 from cofactor.estimators.setup import Settings
 from cofactor.estimators.streaming import with_stream_head
-from cofactor.estimators.units import unit_observations
+from cofactor.estimators.units import unit_observations, unit_weights
+from cofactor.linear.guess import as_numbers
 from cofactor.linear.pool import ExpectedScore
 from cofactor.linear.views import Side
 from cofactor.outofcore import RowBlocks
@@ -285,15 +286,18 @@ class Supervised(Factorization):
             raise AttributeError("expected_score_ needs head='pooled' and labels.")
         return self.completed().expected_score
 
-    def held_out_predictions(self, X: Any, y: Any, *, side: Any = None) -> FloatArray:
+    def held_out_predictions(
+        self, X: Any, y: Any, *, sample_weight: Any = None, side: Any = None
+    ) -> FloatArray:
         """Return predictions of known targets by models that have not seen them.
 
-        These are the predictions from which ``expected_score_`` is computed if X and y are those of
-        the fit: they come from the features' part of the pooled head alone.
+        These are the predictions from which ``expected_score_`` is computed if X, y and
+        ``sample_weight`` are those of the fit, which a model does not keep. They come from the
+        features' part of the pooled head alone.
 
         Parameters
         ----------
-        X, y, side
+        X, y, sample_weight, side
             As in ``fit``.
 
         Returns
@@ -320,22 +324,37 @@ class Supervised(Factorization):
         data, coding = self.own_units(X), self.coding
         signed = self._task.numbers
         targets = self._task.encode_again(y, data.shape[0], coding, signed=signed)
-        targets = weigh_classes(targets, self._class_weights(targets, coding, None))
+        counts = validation.check_counts(sample_weight, X)
+        targets = weigh_classes(targets, self._class_weights(targets, coding, counts))
         kind = self._task.kind(coding)
         groups = None
         if kind == "classes":
-            groups = counted_groups(self._task, targets, None, len(self.components_))
+            groups = counted_groups(self._task, targets, counts, len(self.components_))
+        numbers = as_numbers(unit_weights(counts, literal=True)[0])
         exponent = self.fitted.units.data
         side = None if side is None else validation.check_side(side, data.shape[0])
         with Threads(self.n_jobs) as threads:
             return held_out_predictions(
-                kind, data, targets, groups, exponent, threads, side, exposed=self.is_exposed
+                kind,
+                data,
+                numbers,
+                targets,
+                groups,
+                exponent,
+                threads,
+                side,
+                exposed=self.is_exposed,
             )
 
-    def forget_held_out(self) -> None:
-        """Forget what held-out labels said about new samples: these labels were not known ones."""
+    def forget_held_out(self, *, familiar: bool = False) -> None:
+        """Forget what held-out labels said about new samples: these labels were not known ones.
+
+        ``familiar``: also forget the labelled samples that new ones are compared with.
+        """
         head = self.pooled_head
-        head = None if head is None else replace(head, held_out=None, held_out_unlike=None)
+        if head is not None:
+            kept = None if familiar else head.familiar
+            head = replace(head, held_out=None, held_out_unlike=None, familiar=kept)
         self.amend(head=head, expected_score=None)
 
     def scores(

@@ -67,6 +67,8 @@ MAX_TABLE_CELLS = 2**20
 """Folds are fitted side by side while a table of their scores or weights has fewer cells."""
 FOLD_ROUNDS = 8
 """Number of rounds of expectation maximisation with some labels hidden."""
+WEIGHING_GROUPS = 5
+"""Number of groups of held-out labels that are predicted with weights that the others choose."""
 MIN_PART_SHARE = 0.05
 """Minimum weight of a part, relative to its usual one: unlucky labels must not silence all."""
 FEATURES, AXES = "", "axes "
@@ -282,7 +284,7 @@ def fit_pool(
             held_out = _judged(weighed, labels)
             expected = _expected(held_out)
             if familiar is not None:
-                unlike = unlike_held_out(familiar, samples, labels, weighed.out, weighed.scores)
+                unlike = unlike_held_out(familiar, samples, labels, weighed.out, weighed.unseen)
     pool = Pool(
         view,
         model,
@@ -323,7 +325,7 @@ def held_out_scores(
         corrected = views[-1].vectors
         held = _fit_parts(views, every).weighed if corrected else _weigh(views, every)
         if held is not None:
-            found[held.out] = held.scores
+            found[held.out] = held.unseen
     return problem.distinct.of_each(found, len(shares))
 
 
@@ -457,16 +459,17 @@ def _with_shares(
     labels = views[0].labels
     each = [model.scores(parts.X) for parts, model in zip(views, models, strict=True)]
     together, alone = (labels.counts @ softmax(z, axis=1) + 1.0 for z in (sum(each), each[-1]))
-    _, right, weight = _judged(weighed, labels)
+    truth, weights = labels.shares[weighed.out], labels.weights[weighed.out]
+    _, right, weight = judged(weighed.scores, truth, weights)
     chance = 1.0 / len(alone)
     above = max(0.0, float(np.average(right, weights=weight)) - chance)
     correction = above / max(1.0 - chance, chance) * np.log(together / alone)
     vectors = LinearModel(models[-1].weights, models[-1].base + correction)
-    return [*models[:-1], vectors], weighed._replace(scores=weighed.scores + correction)
+    return [*models[:-1], vectors], weighed._replace(unseen=weighed.unseen + correction)
 
 
 def _judged(weighed: _Weighed, labels: Labels) -> FloatArray:
-    return judged(weighed.scores, labels.shares[weighed.out], labels.weights[weighed.out])
+    return judged(weighed.unseen, labels.shares[weighed.out], labels.weights[weighed.out])
 
 
 def _weighted(
@@ -492,12 +495,17 @@ def _guessed(views: Sequence[ViewParts], models: Sequence[LinearModel]) -> Float
 
 
 class _Weighed(NamedTuple):
-    """Weights of the parts and penalty of each view; held-out samples and their scores."""
+    """Weights of the parts and penalty of each view; held-out samples and their scores.
+
+    Weights fit the labels that chose them. ``unseen`` are scores by weights that other held-out
+    labels chose, which tell what to expect of new samples.
+    """
 
     betas: list[dict[str, float]]
     penalties: list[float]
     out: IntArray
     scores: FloatArray
+    unseen: FloatArray
 
 
 def _weigh(views: Sequence[ViewParts], every: bool = False) -> _Weighed | None:
@@ -505,28 +513,32 @@ def _weigh(views: Sequence[ViewParts], every: bool = False) -> _Weighed | None:
 
     ``every`` holds out all labels.
     """
-    alone = [found for parts in views if (found := _weigh_view(parts, every)) is not None]
-    if not alone:
+    held = [found for parts in views if (found := _held_out(parts, every)) is not None]
+    if not held:
         return None
-    if len(alone) == 1:
-        beta, penalty, out, Z = alone[0]
-        return _Weighed([_named(views[0], beta)], [penalty], out, Z @ beta)
-    labels = views[0].labels
-    priors = [parts.share * parts.usual_weights()[0] for parts in views]
-    # Which folds are fitted side by side depends on the number of columns, so views have other
-    # orders of the same held-out samples.
-    out = np.sort(alone[0].out)
-    Z = np.concatenate([view.Z[np.argsort(view.out)] for view in alone], axis=2)
-    beta, _ = _part_weights(
-        Z, labels.shares[out], labels.costs[out], np.concatenate(priors), VIEWS_STRENGTH
-    )
-    each = np.split(beta, np.cumsum([len(prior) for prior in priors])[:-1])
-    betas = [_named(parts, own) for parts, own in zip(views, each, strict=True)]
-    return _Weighed(betas, [view.penalty for view in alone], out, Z @ beta)
+    out = held[0][0]
+    truth, costs = views[0].labels.shares[out], views[0].labels.costs[out]
+    chosen = [
+        _choose_penalty(parts, Z, truth, costs) for parts, (_, Z) in zip(views, held, strict=True)
+    ]
+    usual, strength = _usual_weights(views)
+    Z = np.concatenate([scores for _, scores in chosen], axis=2)
+    beta, _ = _part_weights(Z, truth, costs, usual, strength)
+    each = np.split(beta, np.cumsum([len(parts.names) for parts in views])[:-1])
+    betas = [
+        dict(zip(parts.names, own.tolist(), strict=True))
+        for parts, own in zip(views, each, strict=True)
+    ]
+    penalties = [penalty for penalty, _ in chosen]
+    unseen = _unseen_scores(Z, truth, costs, usual, strength)
+    return _Weighed(betas, penalties, out, Z @ beta, unseen)
 
 
-def _named(parts: ViewParts, beta: FloatArray) -> dict[str, float]:
-    return dict(zip(parts.names, beta.tolist(), strict=True))
+def _usual_weights(views: Sequence[ViewParts]) -> tuple[FloatArray, float]:
+    """Return the usual weights of the parts of all views, and how strongly they hold."""
+    each = [parts.usual_weights() for parts in views]
+    usual = [parts.share * weights for parts, (weights, _) in zip(views, each, strict=True)]
+    return np.concatenate(usual), each[0][1] if len(views) == 1 else VIEWS_STRENGTH
 
 
 def _unweighed(
@@ -540,24 +552,16 @@ def _unweighed(
     ]
 
 
-class _WeighedView(NamedTuple):
-    """Weights and penalty of one view alone; held-out samples and the parts' scores of them."""
-
-    beta: FloatArray
-    penalty: float
-    out: IntArray
-    Z: FloatArray
-
-
-def _weigh_view(parts: ViewParts, every: bool) -> _WeighedView | None:
-    """Choose penalty and weights of one view by held-out labels."""
-    if (held := _held_out(parts, every)) is None:
-        return None
-    out, Z = held
-    truth, weight = parts.labels.shares[out], parts.labels.costs[out]
-    tried = {p: _part_weights(z, truth, weight, *parts.usual_weights()) for p, z in Z.items()}
-    penalty = min(tried, key=lambda p: tried[p][1])
-    return _WeighedView(tried[penalty][0], penalty, out, Z[penalty])
+def _choose_penalty(
+    parts: ViewParts, tables: dict[float, FloatArray], truth: FloatArray, costs: FloatArray
+) -> tuple[float, FloatArray]:
+    """Return the penalty of one view that suits held-out labels, and its parts' scores of them."""
+    tried = {
+        penalty: _part_weights(Z, truth, costs, *parts.usual_weights())[1]
+        for penalty, Z in tables.items()
+    }
+    best = min(tried, key=lambda penalty: tried[penalty])
+    return best, tables[best]
 
 
 def _held_out(
@@ -577,7 +581,9 @@ def _held_out(
     groups = [folds[i : i + step] for i in range(0, len(folds), step)]
     out = np.concatenate([np.flatnonzero(np.isin(place, group)) for group in groups])
     found = [_scores_without(parts, place, group) for group in groups]
-    return out, {p: np.concatenate([scores[p] for scores in found]) for p in SOFTMAX_PENALTIES}
+    order = np.argsort(out)  # the same for all views, whatever folds are fitted side by side
+    tables = {p: np.concatenate([scores[p] for scores in found]) for p in SOFTMAX_PENALTIES}
+    return out[order], {penalty: Z[order] for penalty, Z in tables.items()}
 
 
 def _folds(labels: Labels) -> tuple[IntArray, int]:
@@ -624,6 +630,19 @@ def _part_weights(
         cost = -weight @ (truth * log_p).sum(axis=1) + strength / 2 * apart @ apart
         search.update(float(cost), slope + strength * apart)
     return search.point, search.cost
+
+
+def _unseen_scores(
+    Z: FloatArray, truth: FloatArray, costs: FloatArray, usual: FloatArray, strength: float
+) -> FloatArray:
+    """Return scores of each group of held-out samples by weights that the other groups choose."""
+    groups = assign_folds(truth.argmax(axis=1), WEIGHING_GROUPS)
+    found = np.empty(Z.shape[:2])
+    for group in np.unique(groups):
+        own = groups == group
+        beta, _ = _part_weights(Z[~own], truth[~own], costs[~own], usual, strength)
+        found[own] = Z[own] @ beta
+    return found
 
 
 def judged(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> FloatArray:

@@ -39,7 +39,7 @@ from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, 
 from cofactor.text.encoders import EncoderRecord, encode_texts, speaks, vectors_fit
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.further_words import FurtherWords, refuse_further_words
-from cofactor.text.grammar import TrialLabels, grammar_helps, trial_labels
+from cofactor.text.grammar import TrialLabels, grammar_helps, rare_words_help, trial_labels
 from cofactor.text.seeds import (
     Mass,
     Seed,
@@ -52,7 +52,7 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer, are_short
 
-MAX_TRIAL_DOCUMENTS = 5000  # that tell whether words beyond ``max_features`` help to predict
+MAX_CUT_DOCUMENTS = 2000  # that tell whether words beyond ``max_features`` help to predict
 Returned = TypeVar("Returned")
 FitFunction = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
@@ -245,23 +245,19 @@ def vectorise(
     if on_trial and not grammar_helps(X, Words.of(vectorizer).hidden, labels, model.n_jobs):
         vectorizer = clone(vectorizer).set_params(keep_grammar=False)
         X = sp.csr_array(vectorizer.fit_transform(texts))
-    _tell_of_cut_words(vectorizer, texts, labels, model.n_jobs)
+    _tell_of_cut_words(vectorizer, texts, labels)
     return vectorizer, X
 
 
-def _tell_of_cut_words(
-    vectorizer: Any, texts: list[str], labels: TrialLabels | None, n_jobs: int | None
-) -> None:
-    """Warn if ``max_features`` cuts off words that make held-out labels more likely."""
+def _tell_of_cut_words(vectorizer: Any, texts: list[str], labels: TrialLabels | None) -> None:
+    """Warn if ``max_features`` cuts off words that help to predict held-out labels."""
     wider = vectorizer.widened() if isinstance(vectorizer, WordVectorizer) else None
     if wider is None or labels is None:
         return
     labelled = np.flatnonzero(labels.labelled)
-    labelled = labelled[even_rows(len(labelled), MAX_TRIAL_DOCUMENTS)]
-    X = sp.csr_array(wider.transform([texts[d] for d in labelled]))
-    cut = np.arange(X.shape[1]) >= len(vectorizer.words_)
-    if grammar_helps(X, cut, labels.select(labelled), n_jobs, MAX_TRIAL_DOCUMENTS):
-        kept = len(vectorizer.words_)
+    labelled = labelled[even_rows(len(labelled), MAX_CUT_DOCUMENTS)]
+    X, kept = wider.transform([texts[d] for d in labelled]), len(vectorizer.words_)
+    if rare_words_help(X, kept, labels.cells[labelled]):
         warn(
             ParameterWarning(
                 f"Only the {kept:,} most frequent words are kept, but rarer ones help to predict "
@@ -313,8 +309,8 @@ def fit_estimator(
     plan = plan_fit(model, vectorizer, X, y, seed=seed, **weights)
     plan.estimator.set_callbacks(*callbacks_of(model))
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
-    if plan.weak:  # labels from names do not show how well true labels are predicted
-        fitted.forget_held_out()
+    if plan.weak:  # labels from names are no true ones to test with, or to compare with
+        fitted.forget_held_out(familiar=True)
     return let_go(model, fitted), plan
 
 

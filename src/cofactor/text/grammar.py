@@ -30,6 +30,7 @@ MAX_LABELLED, MAX_UNLABELLED = 1500, 1500
 """Maximum number of documents in a trial."""
 MAX_TRIAL_TAGS = 50
 """Maximum number of labels in a trial, if documents have several; the most frequent ones."""
+SMOOTHING = 0.1  # that naive Bayes adds to the weight of a word in a label
 MIN_GAIN = 2.0
 """Keep the words only if the gain exceeds this many standard errors."""
 
@@ -86,13 +87,9 @@ def _tags(y: Any, n: int) -> TrialLabels | None:
 
 
 def grammar_helps(
-    X: Any,
-    grammar: BoolArray | None,
-    labels: TrialLabels | None,
-    n_jobs: int | None,
-    most: int = MAX_LABELLED,
+    X: Any, grammar: BoolArray | None, labels: TrialLabels | None, n_jobs: int | None
 ) -> bool:
-    """Return whether grammatical (or other) words make held-out labels clearly more likely.
+    """Return whether grammatical words make held-out labels clearly more likely.
 
     Parameters
     ----------
@@ -104,13 +101,11 @@ def grammar_helps(
         From `trial_labels`. None: nothing to predict, so they do not help.
     n_jobs : int or None
         Number of threads.
-    most : int
-        Maximum number of labelled documents in the trial.
     """
     if grammar is None or labels is None:
         return False
     labelled, others = np.flatnonzero(labels.labelled), np.flatnonzero(~labels.labelled)
-    labelled = labelled[even_rows(len(labelled), most)]
+    labelled = labelled[even_rows(len(labelled), MAX_LABELLED)]
     others = others[even_rows(len(others), 0 if labels.several else MAX_UNLABELLED)]
     rows = np.sort(np.concatenate([labelled, others]))
     X, labels = X[rows], labels.select(rows)
@@ -118,7 +113,47 @@ def grammar_helps(
     likelihoods = _of_tags if labels.several else _of_classes
     with Threads(n_jobs) as threads:
         before, after = (likelihoods(each, labels, threads) for each in (without, X))
-    gain = (after - before)[np.isfinite(before) & np.isfinite(after)]
+    return _is_clear((after - before)[np.isfinite(before) & np.isfinite(after)])
+
+
+def rare_words_help(X: Any, kept: int, cells: Any) -> bool:
+    """Return whether the words after the first ``kept`` clearly help to predict held-out labels.
+
+    Naive Bayes predicts the labels of each half of the documents from the other half. It costs
+    little beside a fit, and linear models agree with it unless the gain is below a point.
+
+    Parameters
+    ----------
+    X : CSR array of shape (n_documents, n_words)
+        Rows of length one.
+    kept : int
+    cells : CSR array of shape (n_documents, n_labels)
+        Ones where a document has a label.
+
+    Examples
+    --------
+    >>> X = sp.csr_array(np.eye(2)[[0, 0, 1, 1] * 5])
+    >>> rare_words_help(X, 1, X), rare_words_help(X, 2, X)
+    (True, False)
+    """
+    X, Y = sp.csr_array(X), cells.toarray()
+    without = sp.csr_array(normalize(X[:, :kept]))
+    return _is_clear(_found_by_halves(X, Y) - _found_by_halves(without, Y))
+
+
+def _found_by_halves(X: Any, Y: FloatArray) -> FloatArray:
+    """Return for each document whether the likeliest label, by the other half, is one of its."""
+    main = Y.argmax(axis=1)[:, None]
+    even = np.take_along_axis(Y.cumsum(axis=0), main, axis=1)[:, 0] % 2 == 0  # half of each label
+    found = np.zeros(len(Y))
+    for half in (even, ~even):
+        share = X[~half].T @ Y[~half] + SMOOTHING
+        scores = X[half] @ np.log(share / share.sum(axis=0)) + np.log(Y[~half].sum(axis=0) + 1)
+        found[half] = np.take_along_axis(Y[half], scores.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return found
+
+
+def _is_clear(gain: FloatArray) -> bool:
     return bool(gain.sum() > MIN_GAIN * np.sqrt(gain @ gain))
 
 

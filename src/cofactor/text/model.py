@@ -1495,11 +1495,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         save(self, path, notes=notes)
 
     def forget_documents(self) -> TopicModel:
-        """Return a copy of the model that keeps nothing of each document of its fit.
+        """Return a copy of the model without the topics and scores of each document of its fit.
 
-        Its predictions are the same, and its size does not depend on the number of documents. What
-        describes these documents one by one is gone: ``documents()`` without an argument,
-        ``document_topics_``, edits, updates and refits.
+        Its predictions are the same. What describes the documents one by one is gone:
+        ``documents()`` without an argument, ``document_topics_``, edits, updates and refits. What
+        predictions of classes need of labelled documents stays, without their numbers: up to 2,000
+        of them as their class and their place along 40 axes (for ``unlike``), and of each held-out
+        label the confidence, whether it was right, its weight and ``unlike`` (for
+        ``expected_coverage``).
 
         Returns
         -------

@@ -66,10 +66,10 @@ def test_other_encoders_are_one_sentence(folder, encoder, message):
     assert "\n" not in str(error.value)
 
 
-def test_an_encoder_that_is_not_needed_is_refused(tmp_path):
+def test_an_encoder_that_is_not_needed_is_told(tmp_path):
     TopicModel(4, random_state=0).fit(TEXTS, SOME).save(tmp_path / "model")
-    with pytest.raises(ValueError, match="encoder is not needed"):
-        load_model(tmp_path / "model", encoder=encode)
+    with pytest.warns(UserWarning, match="encoder is not used"):
+        assert load_model(tmp_path / "model", encoder=encode).encoder is None
 
 
 def test_named_encoders_load_by_themselves(tmp_path):

@@ -179,3 +179,23 @@ def test_the_size_of_a_forgetful_model_does_not_depend_on_the_documents(tmp_path
         fitted.forget_documents().save(name)
         sizes.append(sum(path.stat().st_size for path in name.iterdir()))
     assert sizes[1] < sizes[0] + 5000
+
+
+def test_what_stays_of_documents_in_a_folder_that_forgot_them(tmp_path):
+    """Everything else has the size of words, topics or classes."""
+    texts = [f"{text} word{i % 50}" for i, text in enumerate(TEXTS * 60)]
+    plain = TopicModel(2, random_state=0, tol=0.1, further_words="no")
+    fitted = plain.fit(texts, LABELS * 60)
+    fitted.forget_documents().save(tmp_path / "small")
+    with np.load(tmp_path / "small" / "factors.npz") as stored:
+        shapes = {name.removeprefix("model."): stored[name].shape for name in stored.files}
+    axes = shapes["estimator_._head.familiar.axes.centre"][0]
+    sizes = {len(fitted.vectorizer_.words_), 2, len(fitted.classes_), 40, axes}  # 40 ranked words
+    of_documents = {name for name, shape in shapes.items() if not set(shape) <= sizes}
+    head = "estimator_._head."
+    assert of_documents == {f"{head}held_out", f"{head}held_out_unlike", f"{head}familiar.samples"}
+    assert shapes[f"{head}held_out"][0] == 3
+    assert len(shapes[f"{head}held_out_unlike"]) == 1
+    assert shapes[f"{head}familiar.samples"][0] <= 50 * len(fitted.classes_)
+    with np.load(tmp_path / "small" / "samples.npz") as stored:
+        assert sum(stored[name].size for name in stored.files) <= 1  # where no rows start

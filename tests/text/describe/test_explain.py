@@ -126,9 +126,7 @@ def test_explanations_without_a_target(plain):
     assert found.classes == []
     np.testing.assert_allclose(found.topic_parts.sum(axis=0), found.topics, atol=1e-12)
     assert {row.word for row in found.table} == {"moon", "rocket"}
-    assert repr(plain.explain("")) == (
-        "word  weight  topic  topic_part  speaks_for  contribution  difference"
-    )
+    assert repr(plain.explain("")) == "topic: none; the model knows no word of the text"
 
 
 def test_parts_are_the_shares_of_the_optimum():
@@ -166,7 +164,7 @@ def test_html_of_an_explanation(model):
 def test_html_of_an_explanation_without_words(fitted, request):
     shown = request.getfixturevalue(fitted).explain("&lt;i&gt; qqq")._repr_html_()
     assert "<i>" not in shown
-    assert "<tbody></tbody>" in shown
+    assert "<table>" not in shown
 
 
 # ---- Why this class and not the next one: leads add up, and words that are left out are left out
@@ -308,3 +306,20 @@ def test_refusals(model, several, plain):
         several.explain("moon", rival="space")
     with pytest.raises(ValueError, match="has no labels"):
         plain.explain("moon", target="space")
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (SOME, "prediction: none; the model knows no word of the text"),
+        (None, "topic: none; the model knows no word of the text"),
+    ],
+)
+def test_a_text_without_known_words_is_not_explained(y, sentence):
+    model = TopicModel(3, random_state=0, max_iter=5).fit(TEXTS, y)
+    told = model.explain("zzqx blorp")
+    assert not told.is_known
+    assert repr(told) == f"{sentence}\nnot known: zzqx blorp"
+    assert told._repr_html_() == (
+        f'<p>{sentence}</p><p><span dir="auto">zzqx blorp</span></p><p>not known: zzqx blorp</p>'
+    )

@@ -13,6 +13,8 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor._fields import check_fields
+from cofactor._warnings import warn
+from cofactor.errors import Parameter, ParameterWarning
 from cofactor.io import npy
 from cofactor.io.errors import shortened
 from cofactor.io.json_text import check_json, from_json_file, to_json_file
@@ -172,8 +174,13 @@ def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None, encoder:
         raise ValueError(
             "vectorizer is not needed: the model's folder holds its own; leave it out."
         )
-    if encoder is not None and getattr(model, "encoder", None) is not encoder:
-        raise ValueError("encoder is not needed: the model predicts without one; leave it out.")
+    if encoder is not None and getattr(model, "encoder", None) != encoder:
+        warn(
+            ParameterWarning(
+                (Parameter("encoder"), " is not used: the model predicts without one"),
+                "leave it out",
+            )
+        )
     return model
 
 

@@ -128,7 +128,8 @@ def restore_encoder(model: Any, encoder: Any) -> None:
     if encoder is None and not is_here(record.name):
         raise NoModelError(
             f"its encoder {record.name!r} is not a folder on this machine, and loading downloads "
-            f"nothing; pass it: cofactor.load_model(path, encoder={record.name!r})"
+            f"nothing; pass it: load_model(path, encoder={record.name!r}), or "
+            f"--encoder {record.name}"
         )
     encoder = record.name if encoder is None else encoder
     try:
@@ -140,7 +141,7 @@ def restore_encoder(model: Any, encoder: Any) -> None:
     if apart is not None:
         raise NoModelError(
             f"the encoder is not that of the fit, {record.name}, because {apart}; pass that one: "
-            "cofactor.load_model(path, encoder=...)"
+            "load_model(path, encoder=...), or --encoder"
         )
     model.encoder = encoder
 

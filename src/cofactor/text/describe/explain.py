@@ -65,6 +65,7 @@ from cofactor.text.vectorizer.occurrences import (
     forms,
 )
 
+NOTHING_KNOWN = "none; the model knows no word of the text"
 WHOLE_TEXT = "the text as a whole"  # stands for the vector of an encoder that is not static
 MAX_NOTEBOOK_TEXT = 2000  # characters of a text that a notebook shows
 LENGTH_TOLERANCE = 1e-5  # a row with a norm this close to 1 has length one
@@ -348,6 +349,11 @@ class Explanation:
     occurrences: list[Occurrence] = field(default_factory=list)
 
     @property
+    def is_known(self) -> bool:
+        """Whether the model knows something of the document; otherwise it predicts nothing."""
+        return bool(self.topics.any() or self.class_parts.any())
+
+    @property
     def predicted(self) -> int | None:
         """Index of the class with the highest score; None without a target."""
         return int(np.argmax(self.scores)) if len(self.classes) else None
@@ -401,7 +407,7 @@ class Explanation:
         )
 
     def __repr__(self) -> str:
-        lines = [self._said(), repr(self.table), self._not_known()]
+        lines = [self._said(), repr(self.table) if self.is_known else "", self._not_known()]
         return "\n".join(line for line in lines if line)
 
     def _repr_html_(self) -> str:
@@ -410,9 +416,11 @@ class Explanation:
         lines = [html.escape(self._said()), f'<span dir="auto">{text}</span>' if text else ""]
         lines.append(html.escape(self._not_known()))
         shown = "".join(f"<p>{line}</p>" for line in lines if line)
-        return f"{shown}{self.table._repr_html_()}"
+        return f"{shown}{self.table._repr_html_() if self.is_known else ''}"
 
     def _said(self) -> str:
+        if not self.is_known:
+            return f"{'prediction' if self.classes else 'topic'}: {NOTHING_KNOWN}"
         if self.predicted is None:
             return ""
         sure = "" if self.confidence is None else f" ({self.confidence:.1%})"

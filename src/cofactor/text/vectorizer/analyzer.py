@@ -14,7 +14,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, groupby, islice, pairwise
 
 from cofactor._warnings import warn
@@ -330,13 +330,17 @@ class _TokenCache(dict[str, tuple[str, ...]]):
 
     def __init__(self, stop_words: set[str], find: Callable[[str], list[str]]) -> None:
         self._find, self._stop = find, stop_words
-        self.script = main_script(sorted(stop_words))
         parts = {part for word in stop_words for part in find_words(word)} - stop_words
         if parts:
             warn(
                 f"stop_words has entries that are not single words; add {sorted(parts)} to leave "
                 "out their parts, too."
             )
+
+    @cached_property
+    def script(self) -> str:
+        """The script of the stop words."""
+        return main_script(sorted(self._stop))
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
         words = tuple(self.find(piece))

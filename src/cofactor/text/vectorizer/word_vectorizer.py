@@ -521,7 +521,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         dotted = {word: word.replace("i\u0307", "i") for word in words if "i\u0307" in word}
         if dotted and not set(dotted.values()) & set(words):
             words = [dotted.get(word, word) for word in words]
-        return [stems.stem(word) for word in words]
+        return [stems.stem(word) for word in words] if stems.active else words
 
     def _reading(self, stems: Stems) -> WordReading:
         """Return how texts become stems of words; it also counts the words."""
