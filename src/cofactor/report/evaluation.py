@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse as sp
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import MultinomialNB
@@ -256,6 +257,8 @@ def _of_refits(material: Material, tests: tuple[np.ndarray, ...], fitted: list[A
 def _baselines(material: Material, train: np.ndarray, test: np.ndarray) -> Predictions:
     """Return the predictions of simple methods for the tested documents."""
     X = material.X if material.normalised is None else material.normalised
+    if material.side is not None and material.side.further is not None:
+        X = sp.csr_array(sp.hstack([X, material.side.further]))
     y = _learned(material, material.labels)
     said = dict(baselines(material.kind, X[train], y[train], X[test]))
     return {name: _given_back(material, each) for name, each in said.items()}

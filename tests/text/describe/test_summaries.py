@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 from cofactor import TopicModel, load_model
 from cofactor.estimators.inference import topic_shares
+from cofactor.text import WordVectorizer
 from subjects import LABELS, SOME, TEXTS
 
 
@@ -46,10 +47,12 @@ def test_links_say_what_is_predicted_whatever_predicts_it(kind):
     names = np.array(["place", "number", "person"])[y]
 
     def encode(texts):
-        said = [[text.startswith(one) for one in ("where", "how", "who")] for text in texts]
-        return np.array(said, dtype=float) + 0.01
+        words = "where", "how", "who", *(one.split()[0] for one in things)
+        return np.array([[word in text for word in words] for text in texts], dtype=float) + 0.01
 
-    settings = {"further_words": "yes"} if kind == "further words" else {"encoder": encode}
+    settings = {"further_words": "yes"}
+    if kind == "vectors":
+        settings = {"encoder": encode, "further_words": "no", "vectorizer": WordVectorizer()}
     model = TopicModel(3, random_state=0, **settings)
     model.fit(texts, [name if i < 90 else "" for i, name in enumerate(names)])
     assert np.mean(model.predict(texts) == names) > 0.95

@@ -182,14 +182,13 @@ def count_names(lists: Iterable[Iterable[str]], places: dict[str, int]) -> sp.cs
     [[1, 0]]
     """
     known = isinstance(places, defaultdict)
-    found, ends = array("q"), array("q", [0])
+    found, ends = array("i"), array("i", [0])
     for names in lists:
         some = names if known else filter(places.__contains__, names)
         found.extend(map(places.__getitem__, some))
         ends.append(len(found))
-    columns, starts = (np.asarray(one, dtype=np.int64) for one in (found, ends))
-    shape = len(starts) - 1, len(places)
-    counts = sp.csr_array((np.ones(len(columns), dtype=np.int64), columns, starts), shape)
+    columns, starts = (np.asarray(one, dtype=np.int32) for one in (found, ends))
+    counts = sp.csr_array((_ones(columns), columns, starts), (len(starts) - 1, len(places)))
     counts.sum_duplicates()
     return counts
 
