@@ -237,15 +237,13 @@ class PooledHead:
 
     def of_targets(self, change: Callable[[FloatArray], FloatArray]) -> PooledHead:
         """Return the head with all numbers of targets changed, which are along last axes."""
-        parts = {name: getattr(self, name) for name in _OF_TARGETS}
-        return replace(
-            self,
-            **{
-                name: np.ascontiguousarray(change(part))
-                for name, part in parts.items()
-                if part is not None
-            },
-        )
+        held = {name: getattr(self, name) for name in _OF_TARGETS}
+        parts: dict[str, Any] = {
+            name: np.ascontiguousarray(change(part))
+            for name, part in held.items()
+            if part is not None
+        }
+        return replace(self, **parts)
 
     def of_topics(self, change: Callable[[FloatArray], FloatArray]) -> PooledHead:
         """Return the head with all numbers of topics changed, which are along first axes."""

@@ -135,7 +135,8 @@ class Side:
     @property
     def filled_rows(self) -> BoolArray:
         """Which samples something is known of."""
-        return np.any([filled_rows(part) for part in self.parts if part is not None], axis=0)
+        found = [filled_rows(part) for part in self.parts if part is not None]
+        return np.asarray(np.any(found, axis=0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -745,8 +745,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         --------
         >>> model.class_summaries(2)
         label    keywords        topics
-        billing  amount invoice  0.999 0.000791
-        support  app login       0.00101 0.999
+        billing  amount invoice  0.998 0.00157
+        support  app login       0.00396 0.996
         """
         check_is_fitted(self, "estimator_")
         return summaries.class_table(self, n_words)

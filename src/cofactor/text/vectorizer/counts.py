@@ -44,10 +44,10 @@ class Frequencies(NamedTuple):
         """Return the inverse document frequencies of some words."""
         return np.asarray(np.log((1 + self.documents) / (1 + self.documents_with[places])) + 1.0)
 
-    def of_some(self, mask: BoolArray) -> Frequencies:
+    def of_some(self, some: BoolArray | IntArray) -> Frequencies:
         """Return the frequencies of some of the words."""
         words, documents_with, occurrences, documents = self
-        return Frequencies(words[mask], documents_with[mask], occurrences[mask], documents)
+        return Frequencies(words[some], documents_with[some], occurrences[some], documents)
 
 
 def alphabetical(words: Sequence[str]) -> IntArray:
