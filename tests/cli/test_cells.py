@@ -143,11 +143,11 @@ def test_predictions_as_a_table(folder, tmp_path):
     )
     assert "genes of the model are not in the file" in done.stderr
     header, rows = read_table(tmp_path / "out.csv")
-    assert header[:5] == ["cell", "prediction", "confidence", "topic", "unlike"]
+    assert header[:6] == ["cell", "prediction", "confidence", "topic", "reason", "unlike"]
     truth = anndata.read_h5ad(folder / "new.h5ad").obs["truth"].astype(str).tolist()
     assert np.mean([row[1] == name for row, name in zip(rows, truth, strict=True)]) > 0.9
     for row in rows:
-        P, S = np.array(row[5:9], float), np.array(row[9:], float)
+        P, S = np.array(row[6:10], float), np.array(row[10:], float)
         assert P.sum() == pytest.approx(1, abs=1e-3)
         assert float(row[2]) == P.max()
         assert int(row[3]) == S.argmax()
@@ -171,7 +171,9 @@ def test_a_copy_abstains_and_says_what_it_holds(folder, tmp_path):
     assert 0 < facts["abstained"] < 80
     found = anndata.read_h5ad(tmp_path / "out.h5ad")
     assert found.obs["ssnmf"].isna().sum() == facts["abstained"]
-    assert found.obs["ssnmf_confidence"].min() >= 0.9
+    left_out = found.obs["ssnmf"].isna()
+    unlike, confidence = found.obs["ssnmf_unlike"], found.obs["ssnmf_confidence"]
+    assert ((confidence < 0.9) | (unlike >= 0.95)).tolist() == left_out.tolist()
     assert facts["added"] == [
         "obs/ssnmf",
         "obs/ssnmf_confidence",
@@ -184,6 +186,9 @@ def test_a_copy_abstains_and_says_what_it_holds(folder, tmp_path):
     assert table["abstained"] == facts["abstained"]
     rows = read_table(tmp_path / "out.csv")[1]
     assert sum(row[1] == "" for row in rows) == facts["abstained"]
+    reasons = np.where(confidence < 0.9, "not sure enough", "unlike the labelled cells")
+    assert [row[4] for row in rows] == np.where(left_out, reasons, "").tolist()
+    assert all(row[2] for row in rows)  # a confidence
     assert "--abstain leaves out" in cofactor(*predict).stderr
 
 

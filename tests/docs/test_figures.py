@@ -178,10 +178,17 @@ def test_what_no_class_explains():
     rows = {row["set"]: row for row in table("unlike") if row["hidden"] == "mean"}
     page = (ROOT / CELLS).read_text(encoding="utf-8")
     for name in ("baron_h1", "kang_pbmc", "cite_cbmc"):
-        (found,) = re.findall(rf"\| {name} \(.+\) \| (.+) \|", page)
-        said = [number(cell.split(",")[-1]) for cell in found.split("|")]
-        worst = min(number(row["unlike"]) for row in table("unlike") if row["set"] == name)
+        (line,) = re.findall(rf"\| {name} \(.+?\) \| (.+) \|", page)
+        *areas, found, false = line.split("|")
+        own = [row for row in table("unlike") if row["set"] == name and row["hidden"] != "mean"]
+        worst, rarest = (min(number(row[key]) for row in own) for key in ("unlike", "found"))
+        said = [number(cell.split(",")[-1]) for cell in areas]
         assert said == [number(rows[name]["unlike"]), number(rows[name]["confidence"]), worst]
+        assert [float(x) for x in re.findall(r"(\d+) %", found + false)] == [
+            number(rows[name]["found"]),
+            rarest,
+            number(rows[name]["false"]),
+        ]
     choosing = "docs/guide/choosing.md"
     (said,) = re.findall(
         r"in (\d+) % .+ on Reuters R8, and (\d+) % .+: (\d+) and (\d+) %", read(choosing)

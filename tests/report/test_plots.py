@@ -288,3 +288,12 @@ def test_names_at_the_ends_of_lines_keep_their_distance():
         assert (np.diff(np.array(moved)[order]) > 0).all()
     assert spread([0.1, 0.9], 0.1) == [0.1, 0.9]
     assert spread([], 0.1) == []
+
+
+def test_dots_of_few_different_numbers_are_faint():
+    from cofactor.report.figures import pairs
+
+    ratings = [{"truth": i % 5, "prediction": i / 99, "error": 0.0} for i in range(200)]
+    others = [{"truth": i / 7, "prediction": i / 99, "error": 0.0} for i in range(200)]
+    shown = [pairs(rows, False).to_dict()["layer"][1]["mark"] for rows in (ratings, others)]
+    assert [mark["opacity"] for mark in shown] == [0.2, 0.6]

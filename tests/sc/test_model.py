@@ -56,6 +56,39 @@ def test_few_genes_are_told_with_their_number_and_a_remedy(model, new):
     assert "fit a model on the genes that both have" in said
 
 
+def test_counts_may_be_in_another_place_than_those_of_the_fit(new):
+    cells = draw_cells(seed=2)
+    cells.layers["counts"] = cells.X
+    model = sc.fit(cells, labels="cell_type", layer="counts")
+    with pytest.warns(UserWarning, match="no layer 'counts', on which the model was fitted, so X"):
+        sc.annotate(new, model)
+    own = new.obs["ssnmf"].tolist()
+    assert balanced_accuracy(new) > 0.9
+    new.layers["counts"] = new.X.copy()
+    new.X = new.X * 0.5  # which is not counts
+    sc.annotate(new, model)
+    assert new.obs["ssnmf"].tolist() == own
+    assert_says(lambda: sc.annotate(new, model, layer="X"), r"adata\.X", "fractions")
+    assert_says(lambda: sc.annotate(new, model, layer="raw"), "layer='raw'", "counts")
+
+
+def test_a_score_of_the_fit_is_not_told_of_other_cells(model, new):
+    sc.annotate(new, model)
+    assert "expected_score" not in new.uns["ssnmf"]
+    assert model.estimator.expected_score_ is not None
+
+
+def test_annotate_needs_a_model(model, new):
+    assert_says(lambda: sc.annotate(model, new), "model is of type AnnData", "sc.load")
+    assert_says(lambda: sc.annotate(new, "model"), "model is of type str", "sc.load")
+
+
+def test_one_type_alone_says_nothing(new):
+    new.obs["one"] = new.obs["cell_type"].where(new.obs["cell_type"] == "B cell", None)
+    with pytest.warns(UserWarning, match="All labels are 'B cell', so every cell gets this one"):
+        sc.fit(new, labels="one", n_topics=2)
+
+
 def test_cells_to_annotate_must_be_counts(model, new):
     totals = np.asarray(new.X.sum(axis=1)).ravel()
     new.X = new.X.multiply(1e4 / totals[:, None]).tocsr().log1p()

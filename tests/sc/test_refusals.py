@@ -54,8 +54,10 @@ def test_names_that_are_not_there(adata):
     assert_says(fit(adata, genes="variabel"), "genes='variabel'", "Did you mean 'variable'")
     assert_says(fit(adata, genes=np.ones(3, bool)), "genes", r"\(3,\)", "600")
     assert_says(fit(adata, genes=np.zeros(600, bool)), "genes is False for every gene")
-    assert_says(fit(adata, genes=["CD3D", "G0"]), "1 of 2 names in genes", "'CD3D'", "var_names")
-    assert_says(fit(adata, genes=[]), "genes")
+    assert_says(fit(adata, genes=["CD3D", "G0"]), "1 of 2 names in genes", "'CD3D'", "like 'G0'")
+    unknown = [f"CD{j}" for j in range(9)]
+    assert_says(fit(adata, genes=["G0", *unknown]), "9 of 10 names", "'CD0', .*'CD4';")
+    assert_says(fit(adata, genes=[]), "genes is empty")
     assert_says(fit(adata, genes=2.5), "genes is 2.5", "column of var")
 
 
@@ -70,7 +72,10 @@ def test_parameters_that_are_none(adata):
     assert_says(fit(adata, n_topics=0), "n_topics=0", "at least 1")
     assert_says(fit(adata, genes=-5), "genes=-5", "at least 1")
     assert_says(fit(adata, n_top_genes=20), "n_top_genes is called genes here", "genes=20")
-    assert_says(fit(adata, labels=["cell_type"]), "labels", "one column")
+    assert_says(fit(adata, labels=["cell_type"]), "labels is a list", "name of a column")
+    assert_says(fit(adata, labels=adata.obs["cell_type"].values), "labels is a", "name of a column")
+    assert_says(fit(adata, label="cell_type"), "label is called labels here")
+    assert_says(fit(adata, n_topics=300, genes=250), "n_topics=300", "250 fitted genes", "smaller")
     assert_says(fit(adata, n_iter=3), "n_iter", "SSNMFClassifier")
     assert_says(fit(adata, n_components=2), "pass n_topics=2")
     assert_says(fit(adata, labels=None, class_weight="balanced"), "class_weight", "without labels")

@@ -112,6 +112,25 @@ def test_a_copy_and_another_key_leave_the_object_alone():
     assert other.obsm["X_mine"].shape == (120, 4)
 
 
+@pytest.mark.filterwarnings("ignore:Writing zarr v2")
+@pytest.mark.parametrize("ending", [".h5ad", ".zarr"])
+def test_a_path_keeps_all_tables(tmp_path, ending):
+    adata, path = draw_cells(n=120), tmp_path / f"cells{ending}"
+    adata.obsm["X_umap"], adata.uns["note"] = np.arange(240.0).reshape(120, 2), {"a": 1}
+    adata.obsp["near"] = sp.eye_array(120, format="csr")
+    (adata.write_h5ad if ending == ".h5ad" else adata.write_zarr)(path)
+    found = sc.ssnmf(path, labels="cell_type", n_topics=2)
+    assert np.array_equal(found.obsm["X_umap"], adata.obsm["X_umap"])
+    assert found.uns["note"] == {"a": 1}
+    assert (found.obsp["near"] != adata.obsp["near"]).nnz == 0
+    assert {"X_umap", "X_ssnmf"} == set(found.obsm)
+    if ending == ".h5ad":
+        backed = anndata.read_h5ad(path, backed="r")
+        again = sc.ssnmf(backed, labels="cell_type", n_topics=2, copy=True)
+        assert again.uns["note"] == {"a": 1}
+        assert "ssnmf" not in backed.uns
+
+
 def test_layers_dense_arrays_and_integers_give_the_same_labels():
     adata = draw_cells(n=120)
     first = sc.ssnmf(adata, labels="cell_type", copy=True).obs["ssnmf"].tolist()

@@ -87,8 +87,8 @@ def model_facts(path: Path) -> dict[str, Any]:
         facts = read_facts(path)
     if "cells" in facts["notes"]:
         raise InputError(
-            f"{at(path)} holds a model of single cells, which has no texts; cofactor topics, "
-            "predict, report and export read it."
+            f"{at(path)} holds a model of single cells, which has no texts; cofactor predict and "
+            "report need an .h5ad file or a .zarr folder. cofactor topics and export read it, too."
         )
     if facts["model"] != "TopicModel":
         raise InputError(

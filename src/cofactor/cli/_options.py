@@ -370,7 +370,8 @@ SHARED = {
         "--jobs", "Number of threads; -1 for all cores.", type=int, default=-1, callback=_jobs
     ),
     "layer": option(
-        "--layer NAME", "Layer of an .h5ad file that holds the raw counts.  [default: X]"
+        "--layer NAME",
+        "Layer of an .h5ad file that holds the raw counts.  [default: that of the model, or X]",
     ),
     "genes": option(
         "--genes GENES",
@@ -655,6 +656,8 @@ class CellOptions:
     def chosen_genes(self) -> int | str | list[str] | None:
         """The genes as `cofactor.sc.fit` takes them: a number, a column, or names from a file."""
         if self.genes is None or not Path(self.genes).is_file():
+            if self.genes and Path(self.genes).suffix in TEXT_ENDINGS:
+                raise BadInput(f"--genes {self.genes!r} does not exist; check the path.")
             return int(self.genes) if self.genes and self.genes.isdecimal() else self.genes
         try:
             lines = Path(self.genes).read_text(encoding="utf-8-sig").splitlines()
@@ -668,6 +671,7 @@ class CellOptions:
         return [word for pair in given.items() for word in pair]
 
 
+TEXT_ENDINGS = (".txt", ".csv", ".tsv", ".list")
 CELL_OPTIONS = ("layer", "genes", "batch")
 """Options that only mean something for AnnData files."""
 CELLS = Group("counts", {name: SHARED[name] for name in CELL_OPTIONS}, CellOptions)

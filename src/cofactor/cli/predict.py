@@ -103,7 +103,8 @@ def predict(
     says why a prediction is missing or doubtful: the text has no known word, no label reaches its
     threshold (then the nearest one is given), the prediction is less probable than --abstain, or
     the text is unlike the labelled ones of its class: a class may have no labels. For classes, the
-    column unlike has the share of texts of the class that are nearer to its labelled texts.
+    column unlike has the share of true texts of the class that are nearer to its labelled texts,
+    estimated from these.
 
     Numbers come with the columns low and high in place of a confidence: nine of ten new values lie
     between them, by held-out labels of the fit.
@@ -120,7 +121,7 @@ def predict(
     same paths.
 
     With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may then
-    be another .h5ad file or .zarr folder: a copy of TABLE with the predictions in obs and the
+    end as TABLE does (.h5ad or .zarr): it is a copy of TABLE with the predictions in obs and the
     topics in obsm.
     """
     several = names_parts(table)
@@ -598,7 +599,7 @@ def _predict_cells(
     columns: dict[str, Any],
 ) -> None:
     """Write predictions for the cells of an AnnData file: a table, or a copy of the file."""
-    _cells.refuse_text_options("model", "output", "all_classes", "topics", "abstain")
+    _cells.refuse_text_options("model", "output", "all_classes", "topics", "abstain", "force")
     copy = output if _is_copy(table, output, columns) else None
     kind = "jsonl" if as_json and not output else "csv"
     kind = output_kind(output) if output and not copy else kind
@@ -606,7 +607,7 @@ def _predict_cells(
     with _cells.single_cells() as sc, announce("Predicting"):
         model = sc.load(folder)
         _need_classes(model, columns)
-        with sc.cells.open_cells(table, layer or model.facts.get("layer")) as cells:
+        with sc.cells.open_cells(table, layer, model.facts.get("layer")) as cells:
             answers = model.answer(cells)
             known = model.match(cells.genes)[1]
             names = [str(name) for name in cells.obs.index]
@@ -670,20 +671,24 @@ def _write_cells(
     columns: dict[str, Any],
 ) -> list[str]:
     """Write a row for each cell; return the names of the columns after its name."""
-    added = ["prediction", "confidence", "topic", "unlike"]
+    added = ["prediction", "confidence", "topic", "reason", "unlike"]
     added += model.classes if columns["all_classes"] else []
     added += [f"topic {k}" for k in range(answers.shares.shape[1])] if columns["topics"] else []
-    predicted = zip(names, *answers.predictions(columns["abstain"] or 0.0), strict=True)
+    least = columns["abstain"] or 0.0
+    predicted = zip(names, *answers.predictions(least), answers.reasons(least), strict=True)
     with opened_output(output) as file, make_writer(file, kind, ["cell"], added) as writer:
-        for i, (name, code, confidence) in enumerate(predicted):
+        for i, (name, code, confidence, reason) in enumerate(predicted):
             P, S = answers.probabilities[i], answers.shares[i]
-            row = [None, None] if code < 0 else [model.classes[code], rounded(confidence)]
-            row.append(int(S.argmax()) if S.any() else None)
-            row.append(None if math.isnan(answers.unlike[i]) else rounded(answers.unlike[i]))
+            row: list[Any] = [None if code < 0 else model.classes[code], _known(confidence)]
+            row += [int(S.argmax()) if S.any() else None, reason, _known(answers.unlike[i])]
             row += map(rounded, P) if columns["all_classes"] else []
             row += map(rounded, S) if columns["topics"] else []
             writer.write([name], row)
     return added
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else rounded(value)
 
 
 def _tell_cells(model: Any, facts: dict[str, Any], known: Any) -> None:

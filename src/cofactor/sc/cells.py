@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from cofactor.targets.task import have_fractions
 
 MISSING = "Single cells need the package anndata; install with: pip install 'cofactor[sc]'"
 RAW = "adata.raw"
+FURTHER_TABLES = ("uns", "obsm", "varm", "obsp", "varp")
 SPARSE_CHUNK_ENTRIES, DENSE_CHUNK_ENTRIES = 1 << 24, 1 << 22
 """Entries of the matrix (rows × genes) in a chunk of rows."""
 MAX_LOG_COUNT = 20.0
@@ -54,6 +56,8 @@ class CellMatrix:
         Whether the matrix is on disk.
     uns : mapping
         The ``uns`` of the object or file, with earlier results; open as long as the cells are.
+    source : AnnData or open file
+        What the cells were opened from.
     """
 
     matrix: Any
@@ -63,6 +67,7 @@ class CellMatrix:
     elsewhere: tuple[str, ...] = ()
     on_disk: bool = False
     uns: Any = field(default_factory=dict)
+    source: Any = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -72,6 +77,16 @@ class CellMatrix:
     def genes(self) -> np.ndarray:
         """Names of the genes."""
         return np.array([str(name) for name in self.var.index], dtype=object)
+
+    def without_matrices(self) -> Any:
+        """Return an AnnData object with copies of all tables, but without X and layers."""
+        package = anndata()
+        if isinstance(self.source, package.AnnData):
+            tables = {name: deepcopy(dict(getattr(self.source, name))) for name in FURTHER_TABLES}
+        else:
+            found = [name for name in FURTHER_TABLES if name in self.source]
+            tables = {name: package.io.read_elem(self.source[name]) for name in found}
+        return package.AnnData(obs=self.obs.copy(), var=self.var.copy(), **tables)
 
     def chunks(self, columns: IntArray | None = None) -> Iterator[tuple[slice, sp.csr_array]]:
         """Yield chunks of rows as float matrices of all genes or of some ``columns``."""
@@ -103,7 +118,9 @@ def _as_csr(rows: Any, place: str) -> sp.csr_array:
 
 
 @contextmanager
-def open_cells(data: Any, layer: str | None = None) -> Iterator[CellMatrix]:
+def open_cells(
+    data: Any, layer: str | None = None, fitted: str | None = None
+) -> Iterator[CellMatrix]:
     """Open an AnnData object, in memory or backed, or its file or folder.
 
     Parameters
@@ -111,14 +128,17 @@ def open_cells(data: Any, layer: str | None = None) -> Iterator[CellMatrix]:
     data : AnnData or path
         A path must end with .h5ad or .zarr; its matrix stays on disk.
     layer : str, optional
-        Layer to read; by default X.
+        Layer to read; "X" is X.
+    fitted : str, optional
+        Layer of the cells that a model was fitted to. It is read if no other is named and these
+        cells have it; else X.
     """
     AnnData = anndata().AnnData
     if isinstance(data, AnnData):
-        yield _of_object(data, layer)
+        yield _of_object(data, _layer_to_read(layer, fitted, data.layers, "adata"))
     elif isinstance(data, str | os.PathLike):
         with ExitStack() as stack:
-            yield _of_path(Path(data), layer, stack)
+            yield _of_path(Path(data), layer, fitted, stack)
     else:
         raise TypeError(
             f"adata is a {type(data).__name__}; pass an AnnData object, or the path of an .h5ad "
@@ -159,31 +179,29 @@ def _of_object(adata: Any, layer: str | None) -> CellMatrix:
         others = others if others or adata.raw is None else (RAW,)
         matrix, place, on_disk = adata.X, "adata.X", adata.isbacked
     else:
-        _check_layer(layer, others, "adata")
         matrix, place, on_disk = adata.layers[layer], f"adata.layers[{layer!r}]", False
         others = (*_without(others, layer), "X")
     rows = _by_rows(matrix, place)
-    return CellMatrix(rows, adata.obs, adata.var, place, others, on_disk, adata.uns)
+    return CellMatrix(rows, adata.obs, adata.var, place, others, on_disk, adata.uns, adata)
 
 
-def _of_store(store: Any, path: Path, layer: str | None) -> CellMatrix:
+def _of_store(store: Any, path: Path, layer: str | None, fitted: str | None) -> CellMatrix:
     read = anndata().io.read_elem
     if "obs" not in store or "var" not in store:
         raise InputError(f"{at(path)} is not an AnnData file: it has no obs and var.")
     others = tuple(store["layers"]) if "layers" in store else ()
+    layer = _layer_to_read(layer, fitted, others, at(path))
     if layer is None and "X" not in store:
         raise InputError(f"{at(path)} has no X; name a layer{_of(others)}.")
-    if layer is not None:
-        _check_layer(layer, others, at(path))
     element = store["X"] if layer is None else store["layers"][layer]
     place = f"{at(path)}, {'X' if layer is None else f'layer {layer!r}'}"
     matrix = anndata().io.sparse_dataset(element) if hasattr(element, "keys") else element
     rest = others if layer is None else (*_without(others, layer), "X")
     obs, var, notes = read(store["obs"]), read(store["var"]), store.get("uns", {})
-    return CellMatrix(_by_rows(matrix, place), obs, var, place, rest, True, notes)
+    return CellMatrix(_by_rows(matrix, place), obs, var, place, rest, True, notes, store)
 
 
-def _of_path(path: Path, layer: str | None, stack: ExitStack) -> CellMatrix:
+def _of_path(path: Path, layer: str | None, fitted: str | None, stack: ExitStack) -> CellMatrix:
     """Open an .h5ad file or a .zarr folder for reading; ``stack`` closes it."""
     if not path.exists():
         raise InputError(f"{at(path)} does not exist; check the path.")
@@ -191,10 +209,10 @@ def _of_path(path: Path, layer: str | None, stack: ExitStack) -> CellMatrix:
         if path.is_dir():
             import zarr
 
-            return _of_store(zarr.open_group(path, mode="r"), path, layer)
+            return _of_store(zarr.open_group(path, mode="r"), path, layer, fitted)
         import h5py
 
-        return _of_store(stack.enter_context(h5py.File(path, "r")), path, layer)
+        return _of_store(stack.enter_context(h5py.File(path, "r")), path, layer, fitted)
 
 
 @contextmanager
@@ -221,9 +239,18 @@ def _by_rows(matrix: Any, place: str) -> Any:
     return matrix
 
 
-def _check_layer(layer: str, others: tuple[str, ...], where: str) -> None:
-    if layer in others:
-        return
+def _layer_to_read(
+    layer: str | None, fitted: str | None, others: Collection[str], where: str
+) -> str | None:
+    """Return the layer to read; None is X."""
+    if layer is None and fitted is not None and fitted not in others:
+        warn(f"{where} has no layer {fitted!r}, on which the model was fitted, so X is read.")
+        return None
+    layer = fitted if layer is None else layer
+    if layer is None or layer in others:
+        return layer
+    if layer == "X":
+        return None
     known = suggestion(layer, list(others)) if others else f"{where} has no layers; leave it out."
     raise ParameterError((Parameter("layer", layer), f" is not a layer of {where}"), known)
 
@@ -301,6 +328,12 @@ def _place(layer: str) -> str | Parameter:
     return "X (no layer)" if layer == "X" else Parameter("layer", layer)
 
 
+def check_column(name: str, column: Any) -> None:
+    """Reject anything but the name of a column of obs."""
+    if not isinstance(column, str):
+        raise InputError(f"{name} is a {type(column).__name__}; pass the name of a column of obs.")
+
+
 def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> np.ndarray:
     """Return the label of each cell as text, None for cells that are not labelled.
 
@@ -314,8 +347,7 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
     unlabelled : str or sequence of str
         Further values that mean "not labelled".
     """
-    if not isinstance(column, str):
-        raise InputError(f"labels is {column!r}; pass the name of one column of obs.")
+    check_column("labels", column)
     if column not in obs:
         known = suggestion(column, [str(name) for name in obs.columns])
         raise ParameterError((Parameter("labels", column), " is not a column of obs"), known)

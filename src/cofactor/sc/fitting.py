@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import FloatArray, IntArray
+from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.base import blocks_of
@@ -22,7 +23,14 @@ from cofactor.estimators.inference import topic_means
 from cofactor.io.errors import InputError
 from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.outofcore import RowBlocks
-from cofactor.sc.cells import CellMatrix, cell_digest, check_names, open_cells, read_labels
+from cofactor.sc.cells import (
+    CellMatrix,
+    cell_digest,
+    check_column,
+    check_names,
+    open_cells,
+    read_labels,
+)
 from cofactor.sc.genes import (
     MIN_CELLS_PER_GENE,
     SCANPY_COLUMN,
@@ -45,7 +53,12 @@ from cofactor.sc.model import (
 from cofactor.text.describe.summaries import topic_counts
 
 MIN_DEFAULT_TOPICS = 10
-OTHER_NAMES = {"n_components": "n_topics", "mask_var": "genes", "n_top_genes": "genes"}
+OTHER_NAMES = {
+    "label": "labels",
+    "n_components": "n_topics",
+    "mask_var": "genes",
+    "n_top_genes": "genes",
+}
 """Names that parameters have elsewhere, and the names that they have here."""
 
 
@@ -59,11 +72,12 @@ def fit(
     genes: Any = None,
     batch_key: str | None = None,
     random_state: Any = 0,
+    callbacks: Sequence[Any] = (),
     **parameters: Any,
 ) -> CellModel:
     """Fit topics to cells, guided by the labels of some; ``adata`` is not changed.
 
-    The parameters are those of `ssnmf`.
+    The parameters are those of `ssnmf`; ``callbacks`` of `cofactor.callbacks` watch the fit.
 
     Returns
     -------
@@ -86,7 +100,7 @@ def fit(
         labels, layer, n_topics, unlabelled, genes, batch_key, random_state, parameters
     )
     with open_cells(adata, layer) as cells:
-        return fit_opened(cells, options)[0]
+        return fit_opened(cells, options, callbacks)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,14 +119,21 @@ class CellFitOptions:
     random_state: Any
     parameters: dict[str, Any]
 
+    def __post_init__(self) -> None:
+        if self.labels is not None:
+            check_column("labels", self.labels)
+
     def read_labels(self, obs: Any) -> np.ndarray | None:
         """Return the label of each cell; None if topics are found without labels."""
         return None if self.labels is None else read_labels(obs, self.labels, self.unlabelled)
 
-    def number_of_topics(self, classes: int) -> int:
+    def number_of_topics(self, classes: int, genes: int) -> int:
         if self.n_topics is None:
             return max(MIN_DEFAULT_TOPICS, classes)
         check_count("n_topics", self.n_topics)
+        if self.n_topics > genes:
+            asks = Parameter("n_topics", self.n_topics), f" is more than the {genes:,} fitted genes"
+            raise ParameterError(asks, "pass a smaller number")
         return int(self.n_topics)
 
     def noted(self) -> dict[str, Any]:
@@ -127,19 +148,21 @@ class CellFitOptions:
         }
 
 
-def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, CellPredictions]:
+def fit_opened(
+    cells: CellMatrix, options: CellFitOptions, callbacks: Sequence[Any] = ()
+) -> tuple[CellModel, CellPredictions]:
     """Fit a model to opened cells; return it and its predictions for them."""
     y = options.read_labels(cells.obs)
     columns, how = choose_genes(cells, options.genes, options.batch_key)
     known = [] if y is None else [label for label in y if label is not None]
-    number = options.number_of_topics(len(set(known)))
-    estimator = _estimator(number, bool(known), options)
+    classes = sorted(set(known))
+    number = options.number_of_topics(len(classes), len(columns))
+    estimator = _estimator(number, bool(known), options).set_callbacks(*callbacks)
     with _training_rows(cells, columns, y) as rows:
-        estimator.fit(rows, None if isinstance(rows, RowBlocks) else y)
+        estimator.fit(rows, None if isinstance(rows, RowBlocks) else y).set_callbacks()
         estimator.amend(representation=np.array(estimator.representation_))
         matrices = blocks_of(rows) if isinstance(rows, RowBlocks) else [rows]
         totals, answers, of_topics = _describe(estimator, matrices, cells.genes[columns])
-    classes = [str(name) for name in getattr(estimator, "classes_", ())]
     markers = {**_type_markers(cells, classes, y, answers), "topics": of_topics}
     facts = {
         **options.noted(),
@@ -152,6 +175,8 @@ def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, C
         "fingerprint": cell_digest(cells.obs.index, totals),
     }
     warn_of_empty(facts["empty"])
+    if len(classes) == 1:
+        warn(f"All labels are {classes[0]!r}, so every cell gets this one; label other types, too.")
     return CellModel(estimator, cells.genes[columns], markers, facts), answers
 
 

@@ -22,6 +22,8 @@ from cofactor.io.errors import InputError, suggestion
 
 MAX_FITTED_GENES, MIN_FITTED_GENES = 2000, 200
 """By default a fit uses a third of the genes, within these bounds."""
+MAX_SHOWN = 5
+"""Maximum number of unknown names in a message."""
 MIN_CELLS_PER_GENE = 3
 """Genes that fewer cells express are left out."""
 TOTAL = 1e4
@@ -132,12 +134,14 @@ def named_genes(genes: Any, var: Any) -> IntArray:
     if isinstance(genes, str):
         if genes not in var:
             columns = [str(name) for name in var.columns]
-            none = "var has no columns; pass a number of genes, or their names."
+            none = "var has no columns; pass a number of genes, their names, or a file of names."
             known = suggestion(genes, columns) if columns else none
             raise ParameterError((Parameter("genes", genes), " is not a column of var"), known)
         return _flagged(np.asarray(var[genes]), f"var[{genes!r}]", len(var))
     if isinstance(genes, Sequence | np.ndarray) or hasattr(genes, "__array__"):
         cells = np.asarray(genes)
+        if not cells.size:
+            raise ParameterError((Parameter("genes"), " is empty"), "name some genes")
         if cells.dtype.kind in "UOT" and all(isinstance(name, str) for name in cells.flat):
             return _columns_of(cells, var)
         return _flagged(cells, "genes", len(var))
@@ -151,10 +155,13 @@ def _columns_of(names: np.ndarray, var: Any) -> IntArray:
     """Return the columns of names of genes."""
     place = {str(name): j for j, name in enumerate(var.index)}
     missing = [str(name) for name in names.flat if str(name) not in place]
-    if missing or not names.size:
-        such = f" are not in var, such as {missing[0]!r}" if missing else " are not in var"
+    if missing:
+        such = ", ".join(map(repr, missing[:MAX_SHOWN]))
         number = f"{len(missing):,} of {names.size:,} names in "
-        raise ParameterError((number, Parameter("genes"), such), "pass names of var_names")
+        raise ParameterError(
+            (number, Parameter("genes"), f" are not in var, such as {such}"),
+            f"pass names like {str(var.index[0])!r}" if len(var) else "pass names of var_names",
+        )
     return np.unique([place[str(name)] for name in names.flat])
 
 
@@ -168,7 +175,7 @@ def _flagged(cells: np.ndarray, place: str, genes: int) -> IntArray:
             f"make it True or False for each of the {genes:,} genes, without missing values."
         )
     if not cells.any():
-        raise InputError(f"{place} is False for every gene; choose some.")
+        raise InputError(f"{place} is False for every gene; choose some, or pass their number.")
     return np.flatnonzero(cells)
 
 

@@ -18,10 +18,13 @@ from cofactor.errors import Parameter, ParameterWarning
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
-from cofactor.linear.familiar import left_out
+from cofactor.linear.familiar import UNLIKE_LEVEL, left_out
 from cofactor.sc.cells import CellMatrix, check_counts, check_names
 from cofactor.sc.markers import Marker
+from cofactor.text.describe.answers import ABSTAINED, NO_LABELS
 
+NO_COUNT = "no count of a known gene"
+UNLIKE = "unlike the labelled cells"
 KINDS = ("classes", "nearest", "topics")
 """Kinds of markers."""
 SHARES = ("share", "share_against")
@@ -40,8 +43,8 @@ class CellPredictions:
     probabilities : array (n_cells, n_classes)
         Probability of each class; no columns if the model was fitted without labels.
     unlike : array (n_cells,)
-        Share of cells of the predicted class that are nearer to its labelled cells; NaN if it is
-        not known.
+        Share of true cells of the predicted class that are nearer to its labelled cells, estimated
+        from these; NaN if it is not known.
     """
 
     shares: FloatArray
@@ -54,19 +57,29 @@ class CellPredictions:
         return ~self.shares.any(axis=1)
 
     def predictions(self, abstain: float = 0.0) -> tuple[IntArray, FloatArray]:
-        """Return the number of the most probable class of each cell, and its probability.
+        """Return the number of the predicted class of each cell, and the probability of the most
+        probable one.
 
-        They are −1 and NaN for a cell without counts, if the class is less probable than
-        ``abstain``, if the cell is unlike the labelled ones and ``abstain`` is not 0, and if the
-        model has no classes.
+        They are −1 and NaN for a cell without counts, and if the model has no classes. The number
+        is also −1 if the class is less probable than ``abstain``, or if the cell is unlike the
+        labelled ones and ``abstain`` is not 0.
         """
         n, classes = self.probabilities.shape
         if not classes:
             return np.full(n, -1), np.full(n, np.nan)
-        confidence = self.probabilities.max(axis=1)
+        confidence = np.where(self.empty, np.nan, self.probabilities.max(axis=1))
         unsure = self.empty | left_out(confidence, self.unlike, abstain)
-        codes = np.where(unsure, -1, self.probabilities.argmax(axis=1))
-        return codes, np.where(unsure, np.nan, confidence)
+        return np.where(unsure, -1, self.probabilities.argmax(axis=1)), confidence
+
+    def reasons(self, abstain: float = 0.0) -> list[str | None]:
+        """Return why each cell has no prediction, or a doubtful one; None if it has a usual one."""
+        if not self.probabilities.shape[1]:
+            return [NO_LABELS] * len(self.shares)
+        found = np.full(len(self.shares), None, dtype=object)
+        found[self.unlike >= UNLIKE_LEVEL] = UNLIKE
+        found[self.probabilities.max(axis=1) < abstain] = ABSTAINED
+        found[self.empty] = NO_COUNT
+        return list(found)
 
 
 @dataclass(eq=False, repr=False)
@@ -249,7 +262,8 @@ class CellModel:
         if not known.any():
             raise InputError(
                 f"No gene of the model is among the names of var: the model knows names like "
-                f"{self.genes[0]!r}, var has names like {next(iter(names), '')!r}."
+                f"{self.genes[0]!r}, var has names like {next(iter(names), '')!r}; if a column of "
+                "var has names like those of the model, set adata.var_names to it."
             )
         return np.array([place[gene] for gene in self.genes[known]]), known
 
@@ -432,5 +446,5 @@ def warn_of_empty(number: int) -> None:
         cells = "1 cell has" if number == 1 else f"{number:,} cells have"
         warn(
             f"{cells} no count of a gene of the model, so nothing is predicted there; filter such "
-            "cells first."
+            "cells, or choose more genes."
         )

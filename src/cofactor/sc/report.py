@@ -41,7 +41,7 @@ def write_cell_report(
 ) -> Path:
     """Write a report on cells; the parameters are those of `CellModel.report`."""
     check_extra()
-    with open_cells(adata, model.facts.get("layer") if layer is None else layer) as cells:
+    with open_cells(adata, layer, model.facts.get("layer")) as cells:
         material = read_cells(model, cells, truth)
     return write_page(prepare_page(material, title=title, source=source), path)
 

@@ -22,6 +22,8 @@ from cofactor.sc.fitting import CellFitOptions, fit_opened
 from cofactor.sc.markers import Marker
 from cofactor.sc.model import CellModel, CellPredictions, warn_of_empty
 
+EXPECTED = "expected_score"
+
 
 def ssnmf(
     adata: Any,
@@ -90,8 +92,9 @@ def ssnmf(
       to 1.
     - ``obs["ssnmf"]``, ``obs["ssnmf_confidence"]``: predicted label and its probability; missing
       for cells without counts.
-    - ``obs["ssnmf_unlike"]``: share of cells of the predicted type that are nearer to its labelled
-      cells. From 0.95 on, the cell may be of a type that has no labels.
+    - ``obs["ssnmf_unlike"]``: share of true cells of the predicted type that are nearer to its
+      labelled cells, estimated from these. From 0.95 on, the cell may be of a type that has no
+      labels.
     - ``uns["ssnmf"]``: ``markers`` of classes (among all classes, and against the "nearest" one)
       and of topics, with the share of cells that have them; ``topic_classes`` (the
       probability of each class for a cell of one topic alone) and ``topic_shares`` (their means);
@@ -146,7 +149,7 @@ def annotate(
     key_added : str, default="ssnmf"
         Name of the results, which are those of `ssnmf`.
     layer : str, optional
-        Layer that holds the raw counts; by default the layer of the fit.
+        Layer that holds the raw counts; by default that of the fit if ``adata`` has it, else X.
     copy : bool, default=False
         Return a copy with the results, and leave ``adata`` unchanged.
 
@@ -171,15 +174,24 @@ def annotate(
     ['one', 'other', 'one', 'other']
     """
     _check_target(adata, copy)
-    with open_cells(adata, model.facts.get("layer") if layer is None else layer) as cells:
+    _check_model(model)
+    with open_cells(adata, layer, model.facts.get("layer")) as cells:
         check_key(key_added, model.facts.get("labels"), cells.obs, cells.uns)
         if doubt := model.doubt(model.match(cells.genes)[1]):
             warn(doubt)
         answers = model.answer(cells)
         target, written = _target(adata, cells, copy)
-        write_results(target, model, answers, key_added, cells.uns)
+        write_results(target, model, answers, key_added, cells.uns, new=True)
     warn_of_empty(int(answers.empty.sum()))
     return _finished(target, written)
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, CellModel):
+        raise TypeError(
+            f"model is of type {type(model).__name__}; pass annotate(adata, model) a model of "
+            "cofactor.sc.fit or cofactor.sc.load."
+        )
 
 
 def predictions_of(key: str) -> list[str]:
@@ -212,6 +224,7 @@ def write_results(
     key: str,
     uns: Any,
     abstain: float = 0.0,
+    new: bool = False,
 ) -> None:
     """Write predictions, topics and facts about the fit into an AnnData object.
 
@@ -227,6 +240,9 @@ def write_results(
         The ``uns`` of the object or file that the tables come from; it lists earlier results.
     abstain : float, default=0.0
         Leave cells unpredicted whose most probable class has a lower probability.
+    new : bool, default=False
+        Whether the cells are not those of the fit. The score that the fit expects may not hold for
+        them, so it is left out.
     """
     from pandas import Categorical
 
@@ -239,7 +255,8 @@ def write_results(
         target.obs[key] = Categorical.from_codes(codes, model.classes)
         target.obs[f"{key}_confidence"] = confidence
         target.obs[f"{key}_unlike"] = answers.unlike
-    target.uns[key] = facts_of(model) | ({"abstain": abstain} if abstain else {})
+    facts = facts_of(model) | ({"abstain": abstain} if abstain else {})
+    target.uns[key] = {name: v for name, v in facts.items() if not (new and name == EXPECTED)}
 
 
 def _topics(target: Any, model: CellModel) -> np.ndarray:
@@ -267,7 +284,7 @@ def facts_of(model: CellModel) -> dict[str, Any]:
         facts["topic_classes"] = model.topic_classes
     if expected is not None:
         names = ("measure", "value", "low", "high", "n_samples")
-        facts["expected_score"] = {name: getattr(expected, name) for name in names}
+        facts[EXPECTED] = {name: getattr(expected, name) for name in names}
     return facts
 
 
@@ -298,12 +315,10 @@ def _check_target(adata: Any, copy: bool) -> None:
 def _target(adata: Any, cells: CellMatrix, copy: bool) -> tuple[Any, bool]:
     """Return the object to write the results to, and whether it is the user's own."""
     if isinstance(adata, str | os.PathLike):
-        return anndata().AnnData(obs=cells.obs, var=cells.var), False
+        return cells.without_matrices(), False
     if not copy:
         return adata, True
-    if adata.isbacked:
-        return anndata().AnnData(obs=cells.obs.copy(), var=cells.var.copy()), False
-    return adata.copy(), False
+    return cells.without_matrices() if adata.isbacked else adata.copy(), False
 
 
 def _finished(target: Any, written: bool) -> Any:
@@ -352,7 +367,7 @@ def write_copy(
         notes = store.get("uns", {})
         check_key(key, model.facts.get("labels"), tables["obs"], notes)
         results = anndata().AnnData(**tables)
-        write_results(results, model, answers, key, notes, abstain)
+        write_results(results, model, answers, key, notes, abstain, new=True)
         io.write_elem(store, "obs", results.obs)
         for group, name, value in _results(results):
             io.write_elem(store.require_group(group), name, value)
