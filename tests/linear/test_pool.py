@@ -20,6 +20,7 @@ from cofactor.linear.folds import assign_folds, distinct_rows
 from cofactor.linear.parts import (
     BAYES,
     FLAT,
+    MIN_AGREEMENT,
     MIXTURE,
     SOFTMAX,
     SPREAD,
@@ -439,6 +440,32 @@ def test_lost_classes_choose_equal_shares(drifts, monkeypatch):
     monkeypatch.setattr(ViewParts, "drifts", lambda self, models: drifts)
     pool, _ = Data("tf-idf", per_class=1).fit()
     assert (pool.parts[BAYES], pool.parts[FLAT]) == ((0.0, 0.5) if drifts else (0.5, 0.0))
+
+
+def test_agreement_is_one_for_equal_parts_and_none_by_chance():
+    y = np.tile([0, 1], 8)
+    labels = labels_of(np.where(np.arange(16) < 2, y, -1))
+    parts = ViewParts(Matrix(csr_array(np.eye(16) + 0.1), Threads()), labels)
+    right = LinearModel(np.eye(2)[y], np.zeros(2))
+    half = LinearModel(np.eye(2)[(np.arange(16) // 2) % 2], np.zeros(2))
+    assert parts.agreement({SOFTMAX: right, BAYES: right}) == pytest.approx(1 + MIN_AGREEMENT)
+    assert parts.agreement({SOFTMAX: right, BAYES: half}) == pytest.approx(MIN_AGREEMENT)
+
+
+@pytest.mark.parametrize(("words", "vectors"), [(0.3, 0.3), (0.6, 0.3), (0.1, 0.5)])
+def test_vectors_count_by_agreements_where_no_label_can_be_held_out(words, vectors, monkeypatch):
+    """As usual if both agree on three of ten; less beside words that agree with themselves."""
+    data = Data(per_class=1)
+    side = data.vectors()
+    found = {True: vectors, False: words}
+    monkeypatch.setattr(ViewParts, "agreement", lambda self, models: found[self.vectors])
+    weights = data.fit(side=side)[0].parts
+    monkeypatch.setattr(ViewParts, "agreement", lambda self, models: 1 - np.sqrt(0.5))
+    usual = data.fit(side=side)[0].parts
+    ratio = vectors * 2 * (1 - words) ** 2 / words
+    assert weights["softmax"] == pytest.approx(2 / (1 + ratio) * usual["softmax"])
+    assert weights["side softmax"] == pytest.approx(2 * ratio / (1 + ratio) * usual["side softmax"])
+    assert usual["softmax"] == pytest.approx(0.5)
 
 
 def test_evenness_is_the_effective_share_of_classes():

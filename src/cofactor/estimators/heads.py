@@ -250,6 +250,14 @@ class PooledHead:
         side = None if self.side_topics is None else change(self.side_topics)
         return replace(self, topics=change(self.topics), side_topics=side)
 
+    def flattened(self, factor: float) -> PooledHead:
+        """Return the head with all scores of classes multiplied by a factor."""
+        parts = ("weights", "base", "topics", "side_weights", "further_weights")
+        given = {name: getattr(self, name) for name in parts}
+        return replace(
+            self, **{name: factor * part for name, part in given.items() if part is not None}
+        )
+
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic.
 

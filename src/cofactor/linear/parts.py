@@ -60,6 +60,8 @@ GAUSSIAN_SCALE = 0.5
 """Scores by Gaussians are multiplied by this: real classes overlap more, so they are too sure."""
 BAYES, FLAT, SOFTMAX, SPREAD = "naive Bayes", "naive Bayes, equal shares", "softmax", "neighbours"
 MIXTURE = "mixture"
+MIN_AGREEMENT = 0.02
+"""Added to the agreement of two parts."""
 
 
 class LinearModel(NamedTuple):
@@ -560,6 +562,19 @@ class ViewParts:
         if self.X.is_sparse and (not self.spreads if self.graph is None else self.drifts(models)):
             usual[BAYES], usual[FLAT] = 0.0, 0.5
         return {name: usual[name] for name in self.names if name in usual}
+
+    def agreement(self, models: dict[str, LinearModel]) -> float:
+        """Return how often two parts that know the same labels agree, from 0 (by chance) to 1.
+
+        Softmax regression knows little more than the nearest label; naive Bayes or, in dense views,
+        labels of neighbours follow unlabelled samples. It is above 0, so that quotients exist.
+        """
+        follower = BAYES if self.X.is_sparse else SPREAD
+        each = (models[name].scores(self.X) for name in (SOFTMAX, follower))
+        near, far = (z.argmax(axis=1) for z in each)
+        chance = 1.0 / self.labels.shares.shape[1]
+        equal = float(np.average(near == far, weights=self.labels.counts))
+        return float(max(equal - chance, 0.0) / max(1.0 - chance, chance) + MIN_AGREEMENT)
 
     def drifts(self, models: dict[str, LinearModel]) -> bool:
         """Return whether expectation maximisation has lost classes that neighbours find."""

@@ -423,14 +423,12 @@ def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
     """Fit the parts of all views and weigh them; ``every`` holds out all labels."""
     labels = views[0].labels
     weighed = _weigh(views, every)
-    if weighed is None:
-        fitted = [parts.fit(labels, EM_ROUNDS, but=(MIXTURE,)) for parts in views]
-        betas, penalties = _unweighed(views, fitted), [USUAL_PENALTY] * len(views)
-    else:
-        fitted = [parts.fit(labels, EM_ROUNDS) for parts in views]
-        betas, penalties = weighed.betas, weighed.penalties
+    unused = (MIXTURE,) if weighed is None else ()
+    fitted = [parts.fit(labels, EM_ROUNDS, but=unused) for parts in views]
+    penalties = [USUAL_PENALTY] * len(views) if weighed is None else weighed.penalties
     for parts, own, penalty in zip(views, fitted, penalties, strict=True):
         own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
+    betas = _unweighed(views, fitted) if weighed is None else weighed.betas
     models = _weighted(fitted, betas)
     if weighed is None and len(views) > 1:
         guessed = _guessed(views, models)
@@ -544,11 +542,21 @@ def _usual_weights(views: Sequence[ViewParts]) -> tuple[FloatArray, float]:
 def _unweighed(
     views: Sequence[ViewParts], models: list[dict[str, LinearModel]]
 ) -> list[dict[str, float]]:
-    """Return the weights of the parts where no label can be held out."""
-    pairs = zip(views, models, strict=True)
+    """Return the weights of the parts where no label can be held out.
+
+    A view can be trusted as far as unlabelled samples confirm its labels (`ViewParts.agreement`).
+    Vectors count beside words in the ratio of their agreements, and less where words agree anyway.
+    """
+    pairs = [*zip(views, models, strict=True)]
+    trust = [parts.share for parts in views]
+    if len(views) > 1 and views[-1].vectors and views[-1].graph is not None:
+        words, vectors = (parts.agreement(own) for parts, own in (pairs[0], pairs[-1]))
+        vectors *= 2 * (1 - words) ** 2  # hence as usual where words agree on three of ten
+        total = (words + vectors) / 2
+        trust[0], trust[-1] = trust[0] * words / total, trust[-1] * vectors / total
     return [
-        {name: parts.share * usual for name, usual in parts.weights_without_held_out(own).items()}
-        for parts, own in pairs
+        {name: own * usual for name, usual in parts.weights_without_held_out(models).items()}
+        for own, (parts, models) in zip(trust, pairs, strict=True)
     ]
 
 

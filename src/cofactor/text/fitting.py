@@ -30,10 +30,9 @@ from cofactor.outofcore import RowBlocks
 from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
 from cofactor.targets.task import have_fractions
-from cofactor.text.class_names import ClassStart, name_labels, task_of
+from cofactor.text.class_names import NameLabels, name_labels, task_of
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import count_labels, describe_topics
-from cofactor.text.describe.table import Table
 from cofactor.text.describe.topic_words import Words, even_rows
 from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
 from cofactor.text.encoders import EncoderRecord, encode_texts, speaks, vectors_fit
@@ -104,7 +103,7 @@ def fit_documents(
         fingerprint=digest,
         target_names=target_names(estimator, y),
         **record_side(model, estimator, further),
-        class_starts=plan.starts,
+        class_starts=None if plan.named is None else plan.named.starts,
         documents=FittedDocuments(
             fingerprint(texts), X, estimator, side, further, encoder_asked(model, task)
         ),
@@ -309,8 +308,8 @@ def fit_estimator(
     plan = plan_fit(model, vectorizer, X, y, seed=seed, **weights)
     plan.estimator.set_callbacks(*callbacks_of(model))
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
-    if plan.weak:  # labels from names are no true ones to test with, or to compare with
-        fitted.forget_held_out(familiar=True)
+    if plan.named is not None:
+        plan.named.settle(fitted, X)
     return let_go(model, fitted), plan
 
 
@@ -339,12 +338,12 @@ class FitPlan(NamedTuple):
     weights: dict[str, Any]
     seeds: Seeds
     topics: list[int]  # the topic that each seed pulls
-    starts: Table[ClassStart] | None  # how names of classes gave labels; None if they did not
+    named: NameLabels | None  # labels from names of classes; None if there are none
 
     @property
     def weak(self) -> bool:
         """Whether names of classes gave labels."""
-        return self.starts is not None
+        return self.named is not None
 
     @property
     def seeded(self) -> dict[int, Seed]:
@@ -383,7 +382,7 @@ def plan_fit(
         weights["side"] = side
     estimator = new_estimator(model, task, seed)
     topics = _pull(model, estimator, seeds, X, y, weights) if seeds else []
-    return FitPlan(estimator, y, weights, seeds, topics, found.starts if found else None)
+    return FitPlan(estimator, y, weights, seeds, topics, found)
 
 
 def let_go(model: Any, estimator: Any) -> Any:

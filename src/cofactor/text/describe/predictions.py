@@ -20,6 +20,18 @@ from cofactor.targets.task import are_numbers
 
 ESTIMATORS = {"topics": NMF, "classes": SSNMFClassifier, "numbers": SSNMFRegressor}
 
+UNCHECKED = (
+    "No held-out label has checked the confidences of this model, so they may be far too high or "
+    "too low."
+)
+"""To be said where no score can be expected, such as where classes have names but no labels."""
+
+
+def unchecked(estimator: Any) -> bool:
+    """Return whether the confidences of an estimator for classes were checked by no label."""
+    classes = predicted_kind(estimator) == "classes"
+    return classes and getattr(estimator, "expected_score_", None) is None
+
 
 def infer_task(y: Any, asked: str = "auto") -> str:
     """Return the task of a fit: ``asked``, unless it is "auto"; then y decides.
