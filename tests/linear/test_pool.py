@@ -464,7 +464,8 @@ def test_vectors_count_by_agreements_where_no_label_can_be_held_out(words, vecto
     usual = data.fit(side=side)[0].parts
     ratio = vectors * 2 * (1 - words) ** 2 / words
     assert weights["softmax"] == pytest.approx(2 / (1 + ratio) * usual["softmax"])
-    assert weights["side softmax"] == pytest.approx(2 * ratio / (1 + ratio) * usual["side softmax"])
+    share = 2 * ratio / (1 + ratio)
+    assert weights["vectors softmax"] == pytest.approx(share * usual["vectors softmax"])
     assert usual["softmax"] == pytest.approx(0.5)
 
 

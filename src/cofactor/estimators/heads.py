@@ -252,7 +252,7 @@ class PooledHead:
 
     def flattened(self, factor: float) -> PooledHead:
         """Return the head with all scores of classes multiplied by a factor."""
-        parts = ("weights", "base", "topics", "side_weights", "further_weights")
+        parts = [name for name in _OF_TARGETS if name != "labels"]
         given = {name: getattr(self, name) for name in parts}
         return replace(
             self, **{name: factor * part for name, part in given.items() if part is not None}
