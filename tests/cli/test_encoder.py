@@ -28,7 +28,7 @@ def test_the_model_finds_its_encoder(fitted, static):
     model = load_model(fitted)
     assert model.encoder == static
     assert model.fitted.encoder.width == 6
-    assert model.estimator_.pooled_head.side_weights.shape == (6, 3)
+    assert model.estimator_.pooled_head.vector_weights.shape == (6, 3)
 
 
 def test_a_relative_folder_is_found_from_other_places(home, static, tmp_path, monkeypatch):

@@ -112,15 +112,6 @@ def _naming(path: Path) -> Iterator[None]:
         raise InputError(printable(f"{error} {further}".rstrip())) from error
 
 
-def answered(document: Any) -> tuple[Any, float | None]:
-    """Return prediction and confidence of a document.
-
-    Both are None if the model knows no word of the document: it would predict the same for an
-    empty text.
-    """
-    return (document.prediction, document.confidence) if document.topic >= 0 else (None, None)
-
-
 def relative(path: str | os.PathLike[str], folder: Path) -> str:
     """Return the path of a file relative to a folder, so that both can be moved together."""
     if (address := as_address(path)) is not None:

@@ -265,10 +265,13 @@ def _facts(model: Any, reading: Any, output: Path, said: list[str]) -> dict[str,
 
 
 def _wordless(model: Any, reading: Any) -> int:
-    """Return the number of labelled documents without a known word; of blocks it is not known."""
+    """Return the number of labelled documents that the model knows nothing of; of blocks it is not
+    known."""
     cells = reading.documents.label_cells if isinstance(reading, tables.Reading) else None
-    known = model.document_topics_.any(axis=1)
-    return sum(any(labels) and not has for labels, has in zip(cells or (), known, strict=False))
+    from cofactor.text.describe.predictions import blank_rows, document_scores
+
+    blank = blank_rows(model.estimator_, model.document_topics_, document_scores(model))
+    return sum(any(labels) and no for labels, no in zip(cells or (), blank, strict=False))
 
 
 def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: Path) -> None:

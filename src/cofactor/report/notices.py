@@ -141,7 +141,7 @@ def _missing(material: Material, found: Evaluation | None) -> Notices:
             "does not keep its documents."
         )
         return
-    if empty := int((~material.has_words).sum()):
+    if empty := int((~material.known_rows).sum()):
         have = "has" if empty == 1 else "have"
         yield _note(f"{nouns.count(empty)} {have} no {nouns.feature} of the model, so no score.")
     repeats = sum(n - 1 for text, n in Counter(material.texts or ()).items() if text.strip())

@@ -116,8 +116,7 @@ def _topics(description: dict[str, Any] | None) -> list[str]:
 
 MEANINGS = {
     "labels": "Labels are labelled documents that are mostly of the topic. A link in per cent is "
-    "the probability of the class for a document of this topic alone, shrunk as if each topic had "
-    "two more labels, divided as all labels are.",
+    "the mean probability of the class in the documents of the topic.",
     "stability": "Stability, from 0 to 1, says how much of a topic is found again if documents and "
     "labels are drawn again; the interval holds 95 % of the draws.",
 }

@@ -33,7 +33,7 @@ from cofactor.io.models.reservoirs import RESERVOIR_FIELDS, make_reservoir, take
 from cofactor.io.untrusted import require
 from cofactor.linear.familiar import FamiliarSamples
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.views import Axes, SideView, View
+from cofactor.linear.views import Axes, VectorView, View
 from cofactor.targets.classes import ClassCoding
 from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
@@ -383,7 +383,7 @@ _DATACLASSES: dict[str, type] = {
     "CellModel": MissingCells,
     "PooledHead": PooledHead,
     "View": View,
-    "SideView": SideView,
+    "VectorView": VectorView,
     "Axes": Axes,
     "FamiliarSamples": FamiliarSamples,
     "ExpectedScore": ExpectedScore,
