@@ -1,6 +1,6 @@
 """Classes by their names: how well a model predicts without a single label.
 
-    python -m benchmarks.class_names [--data FOLDER] [--encoder wordllama] [--only NAME]
+    python -m benchmarks.class_names [--data FOLDER] [--encoder wordllama] [--cache FILE]
 
 The names, and one sentence about each class, were written before any result was seen and were not
 changed afterwards. The labels only score the result. Columns, in per cent of all texts of a set:
@@ -11,6 +11,7 @@ changed afterwards. The labels only score the result. Columns, in per cent of al
 - mixture: instead, a mixture of Gaussians with a shared covariance, started from the nearest names,
   gives the surest half of each class their labels (with an encoder only).
 - accuracy: predictions of the fitted model.
+- off: how far its confidences are from how often they are right (expected calibration error).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import argparse
 import re
 import warnings
 from collections.abc import Iterator
+from functools import partial
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +76,7 @@ R8_CODES = dict(
 )
 HEAD = (
     *("set", "encoder", "described by", "nearest", "start", "first labels", "right"),
-    *("accuracy", "mixture: start", "accuracy"),
+    *("accuracy", "off", "mixture: start", "accuracy"),
 )
 
 
@@ -145,6 +148,14 @@ def mixture(vectors: np.ndarray, nearest: np.ndarray, k: int, axes: int = 64) ->
     return Q
 
 
+def off(model: TopicModel, texts: Texts) -> float:
+    """Return the mean difference of confidence and accuracy, over ten bins of confidence."""
+    confidence = model.predict_proba(texts.texts).max(axis=1)
+    apart = confidence - (model.predict(texts.texts) == texts.labels)
+    bins = np.minimum((10 * confidence).astype(int), 9)
+    return float(np.abs(np.bincount(bins, apart)).sum() / len(apart))
+
+
 def line(texts: Texts, encoder: str | None, sentences: bool) -> list[str]:
     """Return a row of the table."""
     classes: Any = texts.classes if sentences else list(texts.classes)
@@ -152,11 +163,12 @@ def line(texts: Texts, encoder: str | None, sentences: bool) -> list[str]:
     settings = {"random_state": 0, "n_jobs": 1}
     model = TopicModel(2 * k + 2, classes=classes, encoder=encoder, **settings).fit(texts.texts)
     rows, about = model.fitted.documents, read_classes(classes)
+    vectors = None if rows.side is None else rows.side.vectors
     if encoder is None:
         start = start_by_words(about, model.vectorizer_, rows.X)
     else:
-        start = start_by_meaning(encoder, about, rows.side)
-    first = name_labels(model, model.vectorizer_, rows.X, None, None, rows.side)
+        start = start_by_meaning(encoder, about, vectors)
+    first = name_labels(model, model.vectorizer_, rows.X, None, None, vectors)
     right = names[start.nearest] == texts.labels
     labelled = first.labels != ""
     figures = [
@@ -165,9 +177,10 @@ def line(texts: Texts, encoder: str | None, sentences: bool) -> list[str]:
         np.mean(labelled),
         np.mean((first.labels == texts.labels)[labelled]),
         np.mean(model.predict(texts.texts) == texts.labels),
+        off(model, texts),
     ]
     if encoder is not None:
-        Q = mixture(rows.side, start.nearest, k)
+        Q = mixture(vectors, start.nearest, k)
         best = Q.argmax(axis=1)
         kept = surest(best, Q.max(axis=1), np.ones(len(best), dtype=bool))
         y = np.where(kept, names[best], "").astype(object)
@@ -176,7 +189,7 @@ def line(texts: Texts, encoder: str | None, sentences: bool) -> list[str]:
             np.mean((names[best] == texts.labels)[kept]),
             np.mean(other.predict(texts.texts) == texts.labels),
         ]
-    shown = [f"{100 * figure:.1f}" for figure in figures] + [""] * (7 - len(figures))
+    shown = [f"{100 * figure:.1f}" for figure in figures] + [""] * (8 - len(figures))
     return [texts.name, encoder or "none", "a sentence" if sentences else "its name", *shown]
 
 
@@ -185,11 +198,16 @@ def main() -> None:
     add_folder_options(parser)
     parser.add_argument("--encoder", default="wordllama", help="a folder or a name")
     parser.add_argument("--only", default="", help="sets whose names hold this")
+    parser.add_argument("--cache", metavar="FILE", help="JSON lines of measured rows, to go on")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     harness.print_machine()
     table = [
-        line(texts, encoder, sentences)
+        harness.cached(
+            options.cache,
+            [texts.name, encoder, sentences, version("cofactor")],
+            partial(line, texts, encoder, sentences),
+        )
         for texts in sets(Folders(options.data, options.data_home))
         if options.only in texts.name
         for encoder in (None, options.encoder)

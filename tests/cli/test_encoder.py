@@ -28,7 +28,7 @@ def test_the_model_finds_its_encoder(fitted, static):
     model = load_model(fitted)
     assert model.encoder == static
     assert model.fitted.encoder.width == 6
-    assert model.estimator_.pooled_head.side_weights.shape == (6, 3)
+    assert model.estimator_.pooled_head.vector_weights.shape == (6, 3)
 
 
 def test_a_relative_folder_is_found_from_other_places(home, static, tmp_path, monkeypatch):
@@ -75,10 +75,8 @@ def test_commands_take_an_encoder_that_has_moved(command, fitted, home, tmp_path
     places = {"TABLE": home / "posts.csv", "OUT": tmp_path / "out", "OUT.html": tmp_path / "r.html"}
     given = [places.get(one, one) for one in COMMANDS[command]]
     done = cofactor(command, lost, *given, code=2)
-    assert (
-        "nothing; pass it: load_model(path, encoder='owner/model'), or --encoder owner/model"
-        in (" ".join(done.stderr.split()))
-    )
+    said = "nothing; pass it: load_model(path, encoder='owner/model'). Here: --encoder."
+    assert said in " ".join(done.stderr.split())
     cofactor(command, lost, *given, "--encoder", moved)
 
 

@@ -1,6 +1,10 @@
 """check, fit and topics: the numbers they give."""
 
+import gzip
+import json
+import os
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -311,3 +315,33 @@ def test_a_model_can_forget_its_documents(home, model, tmp_path):
     cofactor("report", small, "-o", tmp_path / "report.html")
     refused = cofactor("edit", small, "--merge", "0,1", "-o", tmp_path / "edited", code=2)
     assert "has forgotten its documents" in refused.stderr
+
+
+def real_rows(name):
+    """Some rows of a real table: a text and its label, which one in three lacks."""
+    if name == "docstrings":
+        from cofactor.datasets import docstring_corpus
+
+        corpus = docstring_corpus()
+        pairs = list(zip(corpus.texts, corpus.labels, strict=True))[::3]
+    else:
+        home = os.environ.get("COFACTOR_DATA_HOME")
+        path = Path(home or ".", "20news-bydate-train.jsonl.gz")
+        if not path.exists():
+            pytest.skip("set COFACTOR_DATA_HOME to a folder with 20 Newsgroups")
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            pairs = [(post["text"], post["group"]) for post in map(json.loads, lines)][::16]
+    return [["1", text, label if i % 3 else ""] for i, (text, label) in enumerate(pairs)]
+
+
+@pytest.mark.parametrize("labels", [("--label", "team"), ()])
+@pytest.mark.parametrize("name", ["docstrings", "20 newsgroups"])
+def test_fit_seeks_as_many_topics_as_check_proposes(tmp_path, name, labels):
+    table = write_table(tmp_path / "t.csv", real_rows(name))
+    proposed = answer("check", table, "--text", "body", *labels)
+    fitted = answer(
+        "fit", table, "--text", "body", *labels, "--iterations", 1, "-o", tmp_path / "m"
+    )
+    assert fitted["topics"] == proposed["suggested_topics"]
+    assert proposed["next"].endswith(f"-k {fitted['topics']} -o model")
+    assert not labels or fitted["topics"] >= len(proposed["classes"]) > 10

@@ -1,5 +1,7 @@
 """--further-words: grammatical words and parts of words, from the command line."""
 
+import csv
+
 import pytest
 
 from cofactor import load_model
@@ -20,7 +22,7 @@ def fit(table, folder, *options):
 
 
 def test_short_texts_have_them(table, tmp_path):
-    done = fit(table, tmp_path, "--label", "label", "--verbose", "--further-words", "auto")
+    done = fit(table, tmp_path, "--label", "label", "--verbose")
     assert SAID in done.stderr
     assert "who" in load_model(tmp_path / "m").fitted.further.names
     told = answer("explain", tmp_path / "m", "who was on the bridge")
@@ -29,12 +31,24 @@ def test_short_texts_have_them(table, tmp_path):
     assert answer("verify", tmp_path / "m")["equal"]
 
 
-def test_by_default_there_are_none(table, tmp_path):
-    done = fit(table, tmp_path, "--label", "label", "--verbose")
+def test_no_leaves_them_out(table, tmp_path):
+    done = fit(table, tmp_path, "--label", "label", "--verbose", "--further-words", "no")
     assert SAID not in done.stderr
     model = load_model(tmp_path / "m")
     assert model.fitted.further is None
     assert "who" in model.vectorizer_.grammatical_
+
+
+def test_texts_without_content_words_are_predicted(table, tmp_path):
+    fit(table, tmp_path, "--label", "label")
+    path = write_table(tmp_path / "new.csv", [("who was that?",), ("??",)], ("text",))
+    cofactor("predict", tmp_path / "m", path, "-o", tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig") as file:
+        first, second = csv.DictReader(file)
+    assert (first["prediction"], first["topic"], first["reason"]) == ("person", "", "")
+    assert (second["prediction"], second["reason"]) == ("", "no known word")
+    told = cofactor("explain", tmp_path / "m", "who was that?")
+    assert "person" in told.stdout + told.stderr
 
 
 def test_parts_of_a_table_are_refused(table, tmp_path):

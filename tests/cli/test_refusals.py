@@ -351,8 +351,8 @@ def test_more_topics_than_documents_are_refused(tmp_path):
     said = cofactor(*few, "-k", 9, code=2).stderr
     assert "-k 9 asks for more topics than there are documents (6)" in said
     assert not (tmp_path / "m").exists()
-    assert "There are 6 documents, so fit seeks 6 topics" in cofactor(*few).stderr
-    assert answer("topics", tmp_path / "m")["topics"][-1]["topic"] == 5
+    assert "3 topics in 6 documents" in cofactor(*few).stderr
+    assert answer("topics", tmp_path / "m")["topics"][-1]["topic"] == 2
 
 
 def test_bytes_that_are_no_text_are_said_in_one_sentence(home, tmp_path, monkeypatch):

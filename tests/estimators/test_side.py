@@ -51,10 +51,10 @@ def test_parts_add_up(data, model):
     shares = S * model.components_.sum(axis=1)
     shares /= shares.sum(axis=1, keepdims=True)
     words = model.view(X) @ head.weights
-    vectors = (side - head.side.mean) / head.side.scale @ head.side_weights
+    vectors = (side - head.vectors.mean) / head.vectors.scale @ head.vector_weights
     total = words + vectors + shares @ head.topics + head.base
     assert_allclose(model.scores(X, side=side), total, rtol=1e-6, atol=1e-6)
-    assert_allclose(head.side_weights.sum(axis=1), 0.0, atol=1e-12)
+    assert_allclose(head.vector_weights.sum(axis=1), 0.0, atol=1e-12)
 
 
 def test_permuted_rows_permute(data, model):
@@ -134,8 +134,6 @@ def test_vectors_are_refused_where_nothing_uses_them(data, model):
         SSNMFClassifier(3).fit(X, np.eye(K, dtype=int)[truth], side=side)
     with pytest.raises(ValueError, match="y holds numbers"):
         SSNMFRegressor(3).fit(X, truth + 0.5, side=side)
-    with pytest.raises(ValueError, match="cannot go on from a model that was fitted with vectors"):
-        model.partial_fit(X, y)
     blocks = RowBlocks.split(X, rows=30)
     with pytest.raises(ValueError, match="side cannot be used with RowBlocks"):
         SSNMFClassifier(3).fit(blocks, y, side=side)
@@ -168,29 +166,32 @@ def test_further_features_help_and_add_up(data, further):
     model = fit(X, y, side=further)
     assert model.score(X, truth, side=further) > fit(X, y).score(X, truth)
     head = model.pooled_head
-    assert head.side is None
+    assert head.vectors is None
     both = fit(X, y, side=Side(side, further))
     shares = both.transform(X) * both.components_.sum(axis=1)
     shares /= shares.sum(axis=1, keepdims=True)
     head, cells = both.pooled_head, further.toarray()
     lengths = np.linalg.norm(cells, axis=1, keepdims=True)
     total = both.view(X) @ head.weights + shares @ head.topics + head.base
-    total += (side - head.side.mean) / head.side.scale @ head.side_weights
+    total += (side - head.vectors.mean) / head.vectors.scale @ head.vector_weights
     total += cells / np.where(lengths, lengths, 1.0) / head.further.scale @ head.further_weights
     assert_allclose(both.scores(X, side=Side(side, further)), total, rtol=1e-6, atol=1e-6)
     assert_allclose(head.further_weights.sum(axis=1), 0.0, atol=1e-12)
     assert_allclose(both.components_, fit(X, y, side=Side(side, further)).components_)
 
 
-def test_a_stream_goes_on_with_the_features_alone(data, further):
-    X, _, y, truth = data
-    model = fit(X, y, side=further)
-    before = model.predict_proba(X, side=further)
+@pytest.mark.parametrize("kind", ["vectors", "further"])
+def test_a_stream_goes_on_with_the_features_alone(data, further, kind):
+    """Those who always pass the side need not know when the head of the stream takes over."""
+    X, vectors, y, truth = data
+    side = vectors if kind == "vectors" else further
+    model = fit(X, y, side=side)
+    before = model.predict_proba(X, side=side)
     model.partial_fit(X[:3], truth[:3])  # fewer labels than the fit had
-    assert_allclose(model.predict_proba(X, side=further).argmax(axis=1), before.argmax(axis=1))
+    assert_allclose(model.predict_proba(X, side=side).argmax(axis=1), before.argmax(axis=1))
     model.partial_fit(X, truth)
     assert not model.pooled_head.needs_side
-    assert model.predict(X).shape == (N,)
+    assert_array_equal(model.predict_proba(X, side=side), model.predict_proba(X))
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,12 @@ from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.linear import parts as parts_module
 from cofactor.linear import pool as pool_module
+from cofactor.linear.axes import principal_axes
 from cofactor.linear.folds import assign_folds, distinct_rows
 from cofactor.linear.parts import (
     BAYES,
     FLAT,
+    MIN_AGREEMENT,
     MIXTURE,
     SOFTMAX,
     SPREAD,
@@ -42,7 +44,7 @@ from cofactor.linear.pool import (
     fit_pool,
     judged,
 )
-from cofactor.linear.views import FURTHER, SIDE, Axes, Matrix, Side
+from cofactor.linear.views import FURTHER, VECTORS, Matrix, Side
 
 K = 3
 
@@ -440,6 +442,33 @@ def test_lost_classes_choose_equal_shares(drifts, monkeypatch):
     assert (pool.parts[BAYES], pool.parts[FLAT]) == ((0.0, 0.5) if drifts else (0.5, 0.0))
 
 
+def test_agreement_is_one_for_equal_parts_and_none_by_chance():
+    y = np.tile([0, 1], 8)
+    labels = labels_of(np.where(np.arange(16) < 2, y, -1))
+    parts = ViewParts(Matrix(csr_array(np.eye(16) + 0.1), Threads()), labels)
+    right = LinearModel(np.eye(2)[y], np.zeros(2))
+    half = LinearModel(np.eye(2)[(np.arange(16) // 2) % 2], np.zeros(2))
+    assert parts.agreement({SOFTMAX: right, BAYES: right}) == pytest.approx(1 + MIN_AGREEMENT)
+    assert parts.agreement({SOFTMAX: right, BAYES: half}) == pytest.approx(MIN_AGREEMENT)
+
+
+@pytest.mark.parametrize(("words", "vectors"), [(0.3, 0.3), (0.6, 0.3), (0.1, 0.5)])
+def test_vectors_count_by_agreements_where_no_label_can_be_held_out(words, vectors, monkeypatch):
+    """As usual if both agree on three of ten; less beside words that agree with themselves."""
+    data = Data(per_class=1)
+    side = data.vectors()
+    found = {True: vectors, False: words}
+    monkeypatch.setattr(ViewParts, "agreement", lambda self, models: found[self.vectors])
+    weights = data.fit(side=side)[0].parts
+    monkeypatch.setattr(ViewParts, "agreement", lambda self, models: 1 - np.sqrt(0.5))
+    usual = data.fit(side=side)[0].parts
+    ratio = vectors * 2 * (1 - words) ** 2 / words
+    assert weights["softmax"] == pytest.approx(2 / (1 + ratio) * usual["softmax"])
+    share = 2 * ratio / (1 + ratio)
+    assert weights["vectors softmax"] == pytest.approx(share * usual["vectors softmax"])
+    assert usual["softmax"] == pytest.approx(0.5)
+
+
 def test_evenness_is_the_effective_share_of_classes():
     data = Data("numbers")
     labels = labels_of(np.where(data.labelled, data.y, -1))
@@ -618,11 +647,11 @@ def test_scores_add_up_over_views(kind, per_class):
     side = data.vectors()
     pool, scores = data.fit(side=side)
     words = pool.scores(observe(data.cells), Threads())
-    vectors = pool.side.vectors.of(side) @ pool.side_weights[SIDE]
+    vectors = pool.side.vectors.of(side) @ pool.side_weights[VECTORS]
     assert_allclose(words + vectors, scores, rtol=1e-9, atol=1e-9)
-    parts = SOFTMAX, SPREAD, MIXTURE
-    assert [name for name in pool.parts if name.startswith("side ")] == [
-        f"side {part}" for part in parts
+    parts = (SOFTMAX, SPREAD) if per_class == 1 else (SOFTMAX, SPREAD, MIXTURE)
+    assert [name for name in pool.parts if name.startswith("vectors ")] == [
+        f"vectors {part}" for part in parts
     ]
     assert all(weight >= 0 for weight in pool.parts.values())
 
@@ -651,7 +680,7 @@ def test_scores_of_further_features_add_up(kind, vectors):
     total = pool.view.of(observe(data.cells)) @ pool.model.weights + pool.model.base
     total += unit @ pool.side_weights[FURTHER]
     if vectors:
-        total += pool.side.vectors.of(side.vectors) @ pool.side_weights[SIDE]
+        total += pool.side.vectors.of(side.vectors) @ pool.side_weights[VECTORS]
     assert_allclose(total, scores, rtol=1e-9, atol=1e-9)
     assert (pool.side.vectors is not None) == vectors
     spread = 1 - ((unit * pool.side.further.scale).mean(axis=0) ** 2).sum()
@@ -712,7 +741,7 @@ def test_vectors_equal_to_the_features_say_the_same():
     both, twice = data.fit(side=alone.view.of(observe(data.cells)))
     assert twice.shape == scores.shape
     assert np.mean(twice.argmax(axis=1) == scores.argmax(axis=1)) > 0.95
-    assert both.side_weights[SIDE].shape == alone.model.weights.shape
+    assert both.side_weights[VECTORS].shape == alone.model.weights.shape
     assert both.expected.n_samples == alone.expected.n_samples
 
 
@@ -784,7 +813,7 @@ def test_evenly_drawn_labels_of_uneven_classes_do_not_mislead_vectors(monkeypatc
     pool, scores = data.fit(side=side)
     monkeypatch.setattr(pool_module, "_with_shares", lambda views, *unchanged: unchanged)
     plain, before = data.fit(side=side)
-    assert_allclose(pool.side_weights[SIDE], plain.side_weights[SIDE])
+    assert_allclose(pool.side_weights[VECTORS], plain.side_weights[VECTORS])
     right, earlier = (np.mean(z.argmax(axis=1) == data.y) for z in (scores, before))
     assert right > earlier + 0.02
     correction = pool.model.base - plain.model.base
@@ -838,25 +867,17 @@ def test_unseen_scores_do_not_depend_on_labels_of_the_same_group():
 # ---- axes of the features
 
 
-def two_axes(X, counts):
-    """Return the two axes along which samples vary most."""
-    cells = X.values.toarray() if X.is_sparse else X.values
-    mean = np.average(cells, axis=0, weights=counts)
-    basis = np.linalg.svd((cells - mean) * np.sqrt(counts)[:, None])[2][:2].T
-    return Axes(basis, mean @ basis)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("per_class", [1, 4])
 @pytest.mark.parametrize("with_side", [False, True])
 def test_weights_of_axes_are_folded_back_to_the_features(kind, per_class, with_side):
     data = Data(kind, per_class=per_class)
     side = data.vectors() if with_side else None
-    pool, scores = data.fit(side=side, axes=two_axes)
+    pool, scores = data.fit(side=side, exposed=True)
     assert pool.model.weights.shape == (data.cells.shape[1], K)
     own = pool.scores(observe(data.cells), Threads())
     if side is not None:
-        own = own + pool.side.vectors.of(side) @ pool.side_weights[SIDE]
+        own = own + pool.side.vectors.of(side) @ pool.side_weights[VECTORS]
     assert_allclose(own, scores, rtol=1e-9, atol=1e-9)
     names = [f"axes {SOFTMAX}", f"axes {SPREAD}"]
     assert [name for name in pool.parts if name.startswith("axes ")] == names
@@ -866,29 +887,21 @@ def test_weights_of_axes_are_folded_back_to_the_features(kind, per_class, with_s
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_order_of_samples_with_axes_does_not_matter(kind):
     data = Data(kind)
-    pool, scores = data.fit(axes=two_axes)
+    pool, scores = data.fit(exposed=True)
     order = data.random.permutation(len(data.y))
-    other, permuted = data.fit(order, axes=two_axes)
+    other, permuted = data.fit(order, exposed=True)
     assert_same(other, pool)
     assert_allclose(permuted, scores[order], rtol=1e-9, atol=1e-9)
 
 
 def test_axes_fold_to_the_same_scores():
     data = Data("numbers", n=120, per_class=10)
-    found = {}
-
-    def noted(X, counts):
-        found["axes"] = two_axes(X, counts)
-        return found["axes"]
-
-    both, _ = data.fit(axes=noted)
-    assert sum(own for name, own in both.parts.items() if name.startswith("axes ")) > 0.1
-    w, base = data.random.normal(size=(2, K)), data.random.normal(size=K)
-    rows = Matrix(both.view.of(observe(data.cells)), Threads())
-    weights, folded = found["axes"].fold(w, base)
-    assert_allclose(
-        rows.values @ weights + folded, found["axes"].of(rows).values @ w + base, atol=1e-12
-    )
+    pool, _ = data.fit(exposed=True)
+    rows = Matrix(pool.view.of(observe(data.cells)), Threads())
+    axes = principal_axes(rows, data.counts)
+    w, base = data.random.normal(size=(axes.basis.shape[1], K)), data.random.normal(size=K)
+    weights, folded = axes.fold(w, base)
+    assert_allclose(rows.values @ weights + folded, axes.of(rows).values @ w + base, atol=1e-12)
 
 
 @pytest.mark.parametrize("width", [4, 300])

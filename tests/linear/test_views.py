@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from cofactor.engine.observations import masked, observe
 from cofactor.engine.threads import Threads
-from cofactor.linear.views import MAX_SPARSE_SHARE, Matrix, SideView, View, choose_view
+from cofactor.linear.views import MAX_SPARSE_SHARE, Matrix, VectorView, View, choose_view
 
 N = 40
 RANDOM = np.random.default_rng(0)
@@ -278,7 +278,7 @@ def test_rotations_keep_inner_products_and_scores(shape):
 
 def test_vectors_are_centred_and_divided_by_one_number():
     vectors, counts = RANDOM.normal(3.0, 2.0, size=(N, 5)), RANDOM.integers(1, 4, size=N)
-    view = SideView.fitted(vectors, counts.astype(float))
+    view = VectorView.fitted(vectors, counts.astype(float))
     seen = view.of(np.repeat(vectors, counts, axis=0))
     assert_allclose(seen.mean(axis=0), 0.0, atol=1e-12)
     assert (seen**2).sum(axis=1).mean() == pytest.approx(1.0)
@@ -287,21 +287,21 @@ def test_vectors_are_centred_and_divided_by_one_number():
 
 def test_the_unit_of_vectors_does_not_matter():
     vectors = RANDOM.normal(size=(N, 5))
-    view = SideView.fitted(vectors, np.ones(N))
+    view = VectorView.fitted(vectors, np.ones(N))
     for unit in (1e-9, 1e9):
-        other = SideView.fitted(unit * vectors, np.ones(N))
+        other = VectorView.fitted(unit * vectors, np.ones(N))
         assert_allclose(other.of(unit * vectors), view.of(vectors), rtol=1e-9)
 
 
 def test_equal_vectors_say_nothing():
-    view = SideView.fitted(np.ones((N, 3)), np.ones(N))
+    view = VectorView.fitted(np.ones((N, 3)), np.ones(N))
     assert_array_equal(view.of(np.ones((2, 3))), np.zeros((2, 3)))
 
 
 def test_a_zero_vector_counts_as_the_mean():
     vectors = RANDOM.normal(1.0, size=(N, 5))
-    view = SideView.fitted(vectors, np.ones(N))
-    padded = SideView.fitted(np.vstack([vectors, np.zeros((9, 5))]), np.ones(N + 9))
+    view = VectorView.fitted(vectors, np.ones(N))
+    padded = VectorView.fitted(np.vstack([vectors, np.zeros((9, 5))]), np.ones(N + 9))
     assert_allclose(padded.mean, view.mean)
     assert padded.scale == pytest.approx(view.scale)
     assert_array_equal(view.of(np.zeros((1, 5))), np.zeros((1, 5)))

@@ -33,12 +33,11 @@ def rendered(ax):
     return [text.get_text() for text in ax.findobj(pyplot.Text) if text.get_text()]
 
 
-def rows_of_b(model):
-    """Return what a document of one topic is predicted as, by the public methods, shrunk as if each
-    topic had two more labels, divided as all labels are."""
-    estimator, labels = model.estimator_, np.array([row.labels for row in model.topics()])
-    P, own = estimator.probabilities(estimator.topic_scores()), labels[:, None]
-    return (own * P + 2 * model.topic_labels_.sum(axis=0) / labels.sum()) / (own + 2)
+def mean_probabilities(model, texts):
+    """Return the mean probabilities of the documents of each topic, by the public methods."""
+    S = model.document_topics_ * model.estimator_.components_.sum(axis=1)
+    shares = S / S.sum(axis=1, keepdims=True)
+    return (shares.T @ model.predict_proba(texts)) / shares.sum(axis=0)[:, None]
 
 
 # --- values ----------------------------------------------------------------------------------
@@ -84,22 +83,15 @@ def test_a_choice_of_nothing_is_refused(model, corpus):
             model.plot_over_time(corpus[0], DATES, "month", kind=kind, names=[])
 
 
-def test_cells_are_the_shares_of_classes_in_topics(model):
+def test_cells_are_the_shares_of_classes_in_topics(model, corpus):
     ax = model.plot_classes()
-    P = rows_of_b(model)
+    P = mean_probabilities(model, corpus[0])
     order = sorted(range(4), key=lambda k: (P[k].argmax(), -P[k].max()))
     np.testing.assert_allclose(ax.collections[0].get_array(), P[order], rtol=1e-9)
     assert [t.get_text() for t in ax.get_yticklabels()] == [model.topic_names_[k] for k in order]
     assert [t.get_text() for t in ax.get_xticklabels()] == ["faith", "space", "sport"]
     assert P.max(axis=1).tolist() == pytest.approx([row.label_weight for row in model.topics()])
     assert ax.get_ylim() == (4, 0)  # the first topic is at the top
-
-
-def test_cells_say_whether_they_are_shrunk(model, corpus, some):
-    """Streams do not count the labels behind topics."""
-    assert model.plot_classes().get_xlabel().startswith("shrunk by the labels")
-    stream = TopicModel(4, random_state=0).partial_fit(corpus[0], some)
-    assert stream.plot_classes().get_xlabel() == ""
 
 
 @pytest.mark.parametrize("kind", ["topic", "class"])
@@ -233,7 +225,7 @@ def test_models_of_several_labels(corpus):
     y = [{label, "urgent"} if i % 3 else {label} for i, label in enumerate(corpus[1])]
     model = TopicModel(4, random_state=0).fit(corpus[0], y)
     ax = model.plot_classes()
-    P = rows_of_b(model)
+    P = mean_probabilities(model, corpus[0])
     order = sorted(range(4), key=lambda k: (P[k].argmax(), -P[k].max()))
     np.testing.assert_allclose(ax.collections[0].get_array(), P[order], rtol=1e-9)
     assert [t.get_text() for t in ax.get_xticklabels()] == ["faith", "space", "sport", "urgent"]
@@ -296,3 +288,12 @@ def test_names_at_the_ends_of_lines_keep_their_distance():
         assert (np.diff(np.array(moved)[order]) > 0).all()
     assert spread([0.1, 0.9], 0.1) == [0.1, 0.9]
     assert spread([], 0.1) == []
+
+
+def test_dots_of_few_different_numbers_are_faint():
+    from cofactor.report.figures import pairs
+
+    ratings = [{"truth": i % 5, "prediction": i / 99, "error": 0.0} for i in range(200)]
+    others = [{"truth": i / 7, "prediction": i / 99, "error": 0.0} for i in range(200)]
+    shown = [pairs(rows, False).to_dict()["layer"][1]["mark"] for rows in (ratings, others)]
+    assert [mark["opacity"] for mark in shown] == [0.2, 0.6]

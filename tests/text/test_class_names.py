@@ -11,10 +11,13 @@ from cofactor import TopicModel
 from cofactor.text.class_names import (
     NAMES_WORTH,
     ClassStart,
+    Start,
+    _agreement,
     name_labels,
     read_classes,
     starts_sentence,
 )
+from cofactor.text.describe.predictions import UNCHECKED, unchecked
 from static_models import subject_vectors
 from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
 
@@ -285,3 +288,34 @@ def test_texts_are_not_said_to_be_unlike_labels_that_nobody_gave():
     rows = model.annotate([*TEXTS, *UNSEEN, "moon hockey god"])
     assert not [row for row in rows if row["unlike"] or "labelled" in (row["reason"] or "")]
     assert any(row["unlike"] for row in fit(SOME, classes=None).annotate(TEXTS))
+
+
+# ---- confidences that no label has checked
+
+
+def test_names_alone_are_as_sure_as_two_readings_agree():
+    random = np.random.default_rng(0)
+    other = random.permutation(TEXTS)
+    mixed = [
+        f"{text} {' '.join(more.split()[::2])}" for text, more in zip(TEXTS, other, strict=True)
+    ]
+    model = fit(texts=mixed)
+    first = name_labels(model, model.vectorizer_, model.fitted.documents.X)
+    mean = model.predict_proba(mixed).max(axis=1).mean()
+    assert 1 / 3 < first.agreement < 0.95
+    assert mean <= first.agreement + 0.01
+    sure = TopicModel(4, further_words="no", random_state=0).fit(mixed, first.labels)
+    assert sure.predict_proba(mixed).max(axis=1).mean() > mean + 0.03
+    assert_array_equal(model.predict(mixed), sure.predict(mixed))
+
+
+def test_readings_by_words_without_documents_agree_by_chance():
+    start = Start(np.full(4, -1), np.zeros(4, dtype=bool))
+    assert _agreement(csr_array(np.eye(4)), {"a": [0]}, start, 3, 1) == pytest.approx(1 / 3)
+
+
+def test_the_folder_of_a_model_of_names_says_that_nothing_was_checked(tmp_path):
+    fit().save(tmp_path / "names")
+    assert UNCHECKED.split(",")[0] in (tmp_path / "names" / "README.md").read_text()
+    model = TopicModel(4, random_state=0).fit(TEXTS, LABELS)
+    assert not unchecked(model.estimator_)

@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse as sp
 
 from cofactor import TopicModel, load_model
 from cofactor.linear.views import Side
 from cofactor.text import WordVectorizer
-from cofactor.text.further_words import CHARACTERS, FurtherWords, are_short, sequences
+from cofactor.text.further_words import CHARACTERS, FurtherWords, sequences
+from cofactor.text.vectorizer.word_vectorizer import are_short
 from short_questions import THINGS, questions
 
 TEXTS = ["Who won the 1998 cup?", "How many cups were won, and how many lost?", "It's the CUP", ""]
@@ -101,10 +101,9 @@ def test_each_text_has_the_grammar_of_its_language():
 
 
 def test_only_short_texts_have_them():
-    rows = sp.csr_array(np.ones((60, 19)))
-    assert are_short(rows)
-    assert not are_short(rows[:49])
-    assert not are_short(sp.csr_array(np.ones((60, 20))))
+    assert are_short(60, 60 * 19)
+    assert not are_short(49, 49 * 19)
+    assert not are_short(60, 60 * 20)
 
 
 # ---- models
@@ -247,7 +246,7 @@ def test_vectors_stand_beside_them():
 
     fitted = TopicModel(3, encoder=encode, further_words="auto", random_state=0).fit(texts, y)
     head = fitted.estimator_.pooled_head
-    if head.side is None:
+    if head.vectors is None:
         pytest.skip("the vectors do not fit the texts")
     told = fitted.explain(texts[0])
     assert_allclose(total(told), told.scores)
@@ -275,6 +274,80 @@ def test_a_refit_follows_the_parameters_of_the_model():
     without = model.set_params(further_words="no").refit(texts, y)
     assert without.fitted.further is None
     assert without.set_params(further_words="yes").refit(texts, y).fitted.further is not None
+
+
+def test_short_texts_have_them_by_default():
+    texts, y = questions(150)
+    assert TopicModel(3, random_state=0).fit(texts, y).fitted.further is not None
+
+
+def test_texts_without_a_frequent_one_have_none():
+    texts = [chr(945 + i) * (3 + j) for i in range(20) for j in range(3)]  # each letter thrice
+    single = [chr(0x4E00 + i) + chr(0x5000 + i) for i in range(60)]
+    assert FurtherWords.fitted(single, WordVectorizer().fit(texts)) is None
+    model = TopicModel(2, further_words="yes", random_state=0, vectorizer=WordVectorizer(min_df=1))
+    assert model.fit(single, ["a", "b"] * 30).fitted.further is None
+
+
+def test_one_text_does_not_build_the_index_again(model):
+    further = model.fitted.further
+    model.predict(["who was on the river"])
+    before = further.places
+    model.predict(["who was on the lake"])
+    assert further.places is before
+
+
+# ---- texts without content words
+
+
+WORDLESS = "who was that?"
+
+
+@pytest.fixture(scope="module")
+def wordless():
+    """Return a model, and texts whose labelled half has no content words."""
+    texts, y = questions(120)
+    asked = {"person": "who was that", "place": "where is it", "number": "how many are there"}
+    texts, y = [*texts, *(asked[label] for label in y)], [*y, *y]
+    return TopicModel(3, random_state=0).fit(texts, y), texts, y
+
+
+def test_texts_that_some_view_shows_are_not_blank(wordless):
+    model, _, _ = wordless
+    new = [WORDLESS, "??", "who was on the river"]
+    rows = model.annotate(new)
+    assert [row["prediction"] for row in rows] == ["person", None, "person"]
+    assert [row["reason"] for row in rows] == [None, "no known word", None]
+    assert [row["topic"] is None for row in rows] == [True, True, False]
+    assert rows[0]["confidence"] == pytest.approx(model.predict_proba(new)[0].max())
+    told = model.documents(new)
+    assert [row.is_blank for row in told] == [False, True, False]
+    assert [row.topic for row in told][:2] == [-1, -1]
+
+
+def test_texts_that_only_they_show_are_held_out(wordless):
+    model, texts, y = wordless
+    assert model.expected_score_.n_samples == len(texts)
+    words_alone = TopicModel(3, random_state=0, vectorizer=WordVectorizer(), further_words="no")
+    assert words_alone.fit(texts, y).expected_score_.n_samples == len(texts) / 2
+
+
+def test_labels_of_texts_without_content_words_are_judged(wordless):
+    model, texts, y = wordless
+    wrong = [*y]
+    wrong[-1] = "person" if y[-1] != "person" else "place"
+    found = model.doubtful_labels(texts, wrong)
+    assert found[0].document == len(texts) - 1
+
+
+def test_updates_leave_blank_texts_blank(wordless):
+    _, texts, y = wordless
+    model = TopicModel(3, random_state=0).fit([*texts, "??"], [*y, ""])
+    more, labels = questions(30, seed=5)
+    new = model.update(more, labels)
+    told = new.documents()
+    assert [row.document for row in told if row.is_blank] == [len(texts)]
+    assert told[len(texts) - 1].prediction == y[-1]
 
 
 # ---- refusals

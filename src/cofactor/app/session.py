@@ -410,8 +410,7 @@ class Session:
 
     def prediction(self, place: int) -> list[str] | None:
         """Return the names of the classes predicted for a document; None without prediction."""
-        document = self.now.documents[place]
-        return self.current_names(document.prediction) if document.topic >= 0 else None
+        return self.current_names(self.now.documents[place].prediction)
 
     def _ids(self, predicted: Any) -> list[str | None]:
         names = predicted if isinstance(predicted, tuple | list) else [predicted]
@@ -428,7 +427,7 @@ class Session:
             "reason": shown.reason if own and shown is not None else BY_HAND,
             "prediction": prediction,
             "predicted": None if prediction is None else self._ids(document.prediction),
-            "confidence": document.confidence if prediction is not None else None,
+            "confidence": document.confidence,
         }
 
     def next(self, by: str, queue: str = "") -> int | None:

@@ -102,22 +102,14 @@ def model_facts(path: Path) -> dict[str, Any]:
 def _naming(path: Path) -> Iterator[None]:
     """Turn the error of a folder without a readable model into one that may suggest another."""
     from cofactor.io.models import ModelFormatError
+    from cofactor.io.models.codec import NoEncoderError
 
     try:
         yield
     except ModelFormatError as error:
-        raise InputError(
-            printable(f"{error} {similar_path(path, 'manifest.json')}".rstrip())
-        ) from error
-
-
-def answered(document: Any) -> tuple[Any, float | None]:
-    """Return prediction and confidence of a document.
-
-    Both are None if the model knows no word of the document: it would predict the same for an
-    empty text.
-    """
-    return (document.prediction, document.confidence) if document.topic >= 0 else (None, None)
+        encoder = isinstance(error.__cause__, NoEncoderError)
+        further = "Here: --encoder." if encoder else similar_path(path, "manifest.json")
+        raise InputError(printable(f"{error} {further}".rstrip())) from error
 
 
 def relative(path: str | os.PathLike[str], folder: Path) -> str:

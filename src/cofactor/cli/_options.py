@@ -302,7 +302,7 @@ SHARED = {
         "Predict classes also from grammatical words and from sequences of characters in words; "
         "'auto' does so in short texts.",
         type=click.Choice(["auto", "yes", "no"]),
-        default="no",
+        default="auto",
     ),
     "seed": option("--seed", "Random seed.", type=SEED, default=0),
     "seed_words": repeated(

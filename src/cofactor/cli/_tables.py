@@ -359,6 +359,13 @@ def count_classes(counts: LabelCounts, form: str) -> int:
     return known.get(form, len(counts.labels))
 
 
+def classes_of(reading: Any) -> int:
+    """Return the number of classes of a table, of its parts, or of blocks."""
+    if isinstance(reading, BlockReading):
+        return int(reading.facts.get("classes") or 0)
+    return count_classes(reading.counts, reading.facts["labels_are"])
+
+
 def targets_of(
     form: str,
     source: Source,

@@ -87,7 +87,7 @@ def blocks(
             f"{facts['rows']:,} documents, {labelled}, {facts['words']:,} words; "
             f"{size} of {facts['bytes'] / 1e6:,.1f} MB together in {output}."
         )
-        topics = suggest_topics(tables.count_classes(found.counts, form), facts["rows"])
+        topics = suggest_topics(rows.notes["facts"]["classes"], facts["rows"])
         note_next("fit", output, "-k", topics, "-o", "model")
 
 
@@ -210,6 +210,7 @@ class _TwoPassTable:
             "path": relative(self.path, folder),
             "rows": self.counts.documents,
             "labelled": self.labelled,
+            "classes": tables.count_classes(self.counts, form),
         }
         names = {"sets": self.counts.labels, "columns": columns, "numbers": columns}
         return {

@@ -45,8 +45,8 @@ NOTATION = """
     notes object param params self signature str subok tuple tuples user valueerror wikipedia
 """
 LEGEND = """\
-Corpus: the topic's share of all texts. Class: the class predicted for a text made only
-of this topic. Link: its probability."""
+Corpus: the topic's share of all texts. Class: the most probable class in the texts of the
+topic. Link: its mean probability there."""
 
 
 def _check_share(context: click.Context, parameter: click.Parameter, value: float) -> float:

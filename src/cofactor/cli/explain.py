@@ -10,7 +10,7 @@ import click
 
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command
-from cofactor.cli._models import answered, open_model
+from cofactor.cli._models import open_model
 from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 
 
@@ -64,10 +64,9 @@ def explain(
 
 def _facts(found: Any, document: Any) -> dict[str, Any]:
     """Return the explanation as JSON values."""
-    prediction, confidence = answered(document)
     return {
-        "prediction": prediction,
-        "confidence": confidence,
+        "prediction": document.prediction,
+        "confidence": document.confidence,
         "topic": document.name,
         "scores": _by_name(found.classes, found.scores),
         "base": _by_name(found.classes, found.base),
@@ -206,7 +205,8 @@ def _headline(found: Any, document: Any) -> list[tuple[str, str]]:
         from cofactor.text.describe.explain import NOTHING_KNOWN
 
         return [("Prediction" if found.classes else "Topic", NOTHING_KNOWN)]
-    lines = [("Topic", f"{shown(document.name, 60)} ({percent(document.share)})")]
+    topic = f"{shown(document.name, 60)} ({percent(document.share)})"
+    lines = [("Topic", topic if document.topic >= 0 else "none; no word of the text has one")]
     if found.classes:
         sure = document.confidence
         confidence = "" if sure is None else f" ({percent(sure)})"

@@ -11,18 +11,12 @@ from cofactor.cli import _cells
 from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
 from cofactor.cli import _tables as tables
-from cofactor.cli._command import (
-    BadInput,
-    Command,
-    end_interrupted,
-    given_options,
-    is_given,
-    refusals,
-)
+from cofactor.cli._command import BadInput, Command, end_interrupted, given_options, refusals
 from cofactor.cli._parts import PartsReading, on_cluster, read_parts
 from cofactor.cli._terminal import announce, emit, note, note_each, note_next
 from cofactor.io.models.description import expectation
 from cofactor.io.tables.file_parts import names_parts
+from cofactor.io.tables.label_advice import suggest_topics
 
 UNUSED_ENCODER = (
     "--encoder is not used, because topics are made of words; name labels (--label) or classes "
@@ -33,7 +27,11 @@ UNUSED_ENCODER = (
 @click.command(cls=Command)
 @opt.table_argument
 @opt.add(opt.READING)
-@opt.option("-k --topics", "Number of topics.", type=opt.COUNT, default=10)
+@opt.option(
+    "-k --topics N",
+    "Number of topics.  [default: that of cofactor check, by classes and documents]",
+    type=opt.COUNT,
+)
 @opt.folder_option("Folder for the model; a model that is there is replaced.")
 @opt.add(opt.SETTINGS)
 @opt.option(
@@ -64,7 +62,7 @@ UNUSED_ENCODER = (
 def fit(
     table: Path,
     asked: opt.TableOptions,
-    topics: int,
+    topics: int | None,
     output: Path,
     settings: opt.ModelOptions,
     supervision: float | None,
@@ -119,13 +117,14 @@ def fit(
     weight = "auto" if supervision is None else supervision
     named = {"classes": classes, "encoder": vectors.cached(vectors.encoder)}
     named["further_words"] = further_words
-    model = settings.model(n_components=topics, supervision=weight, **named)
+    model = settings.model(n_components=topics or 0, supervision=weight, **named)
     with on_cluster(cluster, checkpoint) as there:
         reading = _read(table, asked, model, there)
         if stability and not isinstance(reading, tables.Reading):
             raise BadInput("--stability needs one table; blocks and parts cannot be drawn from.")
         note(tables.summary(reading))
-        doubts = _settle_topics(model, reading.facts["rows"])
+        doubts: list[str] = []
+        _settle_topics(model, reading)
         if isinstance(reading, tables.Reading):
             tables.settle_language(model.vectorizer, reading.documents.texts)
         if not isinstance(reading, tables.BlockReading):
@@ -195,17 +194,20 @@ def _refuse_meaning(needed: str, remedy: str) -> None:
             raise BadInput(f"{option} needs {needed}; leave it out, or {remedy}.")
 
 
-def _settle_topics(model: Any, documents: int) -> list[str]:
-    """Refuse more topics than documents; seek fewer if the user gave no number, and say so."""
-    if model.n_components <= documents:
-        return []
-    if is_given("topics"):
+def _settle_topics(model: Any, reading: Any) -> None:
+    """Refuse more topics than documents; without a number, seek as many as check proposes."""
+    documents = reading.facts["rows"]
+    if not model.n_components:
+        from cofactor.text.class_names import descriptions_of
+
+        named = len(descriptions_of(model))
+        classes = 0 if model.task == "topics" else max(tables.classes_of(reading), named)
+        model.set_params(n_components=suggest_topics(classes, documents))
+    if model.n_components > documents:
         raise BadInput(
             f"-k {model.n_components} asks for more topics than there are documents "
             f"({documents:,}); give a smaller number."
         )
-    model.set_params(n_components=documents)
-    return [f"There are {documents} documents, so fit seeks {documents} topics; -k asks for fewer."]
 
 
 def _predicts(model: Any, reading: Any) -> bool:
@@ -263,10 +265,13 @@ def _facts(model: Any, reading: Any, output: Path, said: list[str]) -> dict[str,
 
 
 def _wordless(model: Any, reading: Any) -> int:
-    """Return the number of labelled documents without a known word; of blocks it is not known."""
+    """Return the number of labelled documents that the model knows nothing of; of blocks it is not
+    known."""
     cells = reading.documents.label_cells if isinstance(reading, tables.Reading) else None
-    known = model.document_topics_.any(axis=1)
-    return sum(any(labels) and not has for labels, has in zip(cells or (), known, strict=False))
+    from cofactor.text.describe.predictions import blank_rows, document_scores
+
+    blank = blank_rows(model.estimator_, model.document_topics_, document_scores(model))
+    return sum(any(labels) and no for labels, no in zip(cells or (), blank, strict=False))
 
 
 def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: Path) -> None:
@@ -331,7 +336,7 @@ def _fit_cells(
     table: Path,
     asked: opt.TableOptions,
     counts: opt.CellOptions,
-    topics: int,
+    topics: int | None,
     output: Path,
     as_json: bool,
     settings: opt.ModelOptions,
@@ -351,7 +356,7 @@ def _fit_cells(
             genes=counts.chosen_genes,
             batch_key=counts.batch,
             unlabelled=asked.unlabelled,
-            n_topics=topics if is_given("topics") else None,
+            n_topics=topics,
             random_state=settings.seed,
             max_iter=settings.iterations,
             n_jobs=settings.jobs,

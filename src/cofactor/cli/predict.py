@@ -129,6 +129,8 @@ def predict(
     if holds_cells(table):
         _predict_cells(model, table, output, layer, as_json, columns)
         return
+    from cofactor.text.describe.predictions import UNCHECKED, unchecked
+
     opened = models.open_model(model, vectors)
     opening = models.how_to_open(opened, table, asked.opening)
     job = _Job(opened, asked.text, opening, id, keep, keep_formulas, columns)
@@ -147,6 +149,8 @@ def predict(
             f"stay empty; only {topic} is filled in."
         )
     _tell(facts, job.wanted.names, output)
+    if unchecked(opened.model.estimator_):
+        note(UNCHECKED)
     if as_json and output:
         emit(facts)
     if columns["abstain"] and (expected := opened.model.expected_coverage(columns["abstain"])):

@@ -32,13 +32,13 @@ UNKNOWN = "–"
 def topics(model: Path, words: int, by: str, vectors: opt.EncoderOptions, as_json: bool) -> None:
     """Show the topics of a model.
 
-    The largest topic comes first. Share is its share of all texts. Class is the class predicted for
-    a text made only of this topic; link is its probability. Labels is the number of labelled texts
-    that are mostly of the topic; with few of them, the link is shrunk to the share of the class
-    among all labels. Coherence, from -1 to 1, is how often the first words occur together; it is
-    not known for a topic that was edited. Stability, if it was measured, is how much of a topic is
-    found again in other samples of the texts and labels, from 0 to 1. Given names, frozen topics,
-    pinned and banned words are shown, too, and topics that consist of repeated passages.
+    The largest topic comes first. Share is its share of all texts. Class is the class that is most
+    probable in the texts of the topic; link is its probability there, on average. Labels is the
+    number of labelled texts that are mostly of the topic. Coherence, from -1 to 1, is how often the
+    first words occur together; it is not known for a topic that was edited. Stability, if it was
+    measured, is how much of a topic is found again in other samples of the texts and labels, from 0
+    to 1. Given names, frozen topics, pinned and banned words are shown, too, and topics that
+    consist of repeated passages.
 
     For a model of single cells, topics and classes are shown with the genes that are most specific
     to them, and classes also with those that set them apart from the class most like them. Two

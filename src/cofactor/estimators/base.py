@@ -346,7 +346,14 @@ class Factorization(
             assert given.targets is not None
             objective, e = setup.objective, setup.units.data
             head, expected = pooled_head(
-                setup.models, objective, factors, given.targets, e, threads, given.coding
+                setup.models,
+                objective,
+                factors,
+                given.targets,
+                e,
+                threads,
+                given.coding,
+                given.side,
             )
             labels = given.task.labels(given.targets, objective.sample_weight).sum(axis=0)
             parts = {"head": replace(head, labels=labels), "expected_score": expected}

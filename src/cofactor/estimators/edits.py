@@ -90,7 +90,7 @@ def with_topics(
         components=components,
         representation=representation,
         target_components=B,
-        head=None if head is None else replace(head, topics=mixing @ head.topics),
+        head=None if head is None else head.of_topics(lambda rows: mixing @ rows),
         linear_models=models,
     )
 

@@ -11,6 +11,7 @@ labels a logistic regression each (`cofactor.linear.multilabel`), numbers two ri
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations, observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.exposure import totals
-from cofactor.estimators.inference import masses, represent, solve_rows, topic_shares
+from cofactor.estimators.inference import masses, represent, solve_rows, topic_means, topic_shares
 from cofactor.estimators.units import exponent_of, shift, unit_weights
 from cofactor.linear.calibration import ProbabilityCurve
 from cofactor.linear.familiar import FamiliarSamples
@@ -36,11 +37,11 @@ from cofactor.linear.numbers import Size, fit_numbers, held_out_numbers, mean_sc
 from cofactor.linear.pool import ExpectedScore, Pool, fit_pool, held_out_scores
 from cofactor.linear.views import (
     FURTHER,
-    SIDE,
+    VECTORS,
     Matrix,
     Side,
-    SideView,
     SideViews,
+    VectorView,
     View,
     choose_view,
     row_products,
@@ -53,6 +54,8 @@ CLASS_SHARE_SMOOTHING = 0.02
 """Added to the share of each class in a topic, so that its logarithm stays moderate."""
 MEASURED_SAMPLES = 300
 """Number of samples that show how far samples go towards the scores of their topics."""
+MEASURED_WITH_SIDE = 2000
+"""The same, if they also show what the side adds to the scores of each topic."""
 ABSENT_SHARE = 0.1
 """Keep the earlier head while the stream lacks targets with more than this share of its labels."""
 USUAL_LABELS = 500
@@ -165,14 +168,16 @@ class PooledHead:
     hard_length : float or None
         Length at which drawn samples are as hard to tell apart as real ones, see
         `cofactor.estimators.updates`; None if it was not measured.
-    side : SideView or None
+    vectors : VectorView or None
         How the head sees vectors of the samples from outside; None if it needs none.
-    side_weights : array (d, k) or None
+    vector_weights : array (d, k) or None
         What each axis of these vectors adds to the score of each target.
     further : View or None
         How the head sees further features of the samples; None if it needs none.
     further_weights : array (w, k) or None
         What each further feature adds to the score of each target.
+    side_topics : array (r, k) or None
+        What samples of each topic get from vectors and further features on average.
     familiar : FamiliarSamples or None
         Labelled samples that new ones are compared with; for classes.
     """
@@ -192,16 +197,17 @@ class PooledHead:
     held_out: FloatArray | None = array(3, "held-out labels", low=0, default=None)
     held_out_unlike: FloatArray | None = array("held-out labels", finite=False, default=None)
     hard_length: float | None = number(low=np.nextafter(0, 1), high=1, default=None)
-    side: SideView | None = instance(SideView, default=None)
-    side_weights: FloatArray | None = array("d", "k", default=None)
+    vectors: VectorView | None = instance(VectorView, name="side", default=None)
+    vector_weights: FloatArray | None = array("d", "k", name="side_weights", default=None)
     further: View | None = instance(View, default=None)
     further_weights: FloatArray | None = array("w", "k", default=None)
+    side_topics: FloatArray | None = array("r", "k", default=None)
     familiar: FamiliarSamples | None = instance(FamiliarSamples, default=None)
 
     def fault(self, sizes: FieldSizes) -> str | None:
         """Return what is wrong with the fields together, see `cofactor._fields`."""
-        if (self.side is None) != (self.side_weights is None):
-            return "side and side_weights need each other"
+        if (self.vectors is None) != (self.vector_weights is None):
+            return "vectors and vector_weights need each other"
         if (self.further is None) != (self.further_weights is None):
             return "further and further_weights need each other"
         return None
@@ -209,16 +215,55 @@ class PooledHead:
     @property
     def needs_side(self) -> bool:
         """Whether the head sees more of samples than their features."""
-        return self.side is not None or self.further is not None
+        return self.vectors is not None or self.further is not None
 
     def without_side(self) -> PooledHead:
-        """Return the head without its parts for the side: samples of which nothing more is known
-        than their features."""
-        return replace(self, side=None, side_weights=None, further=None, further_weights=None)
+        """Return the head for samples of which nothing more is known than their features: they get
+        what samples of their topics get from the side on average."""
+        return replace(
+            self,
+            topics=self.all_topics,
+            vectors=None,
+            vector_weights=None,
+            further=None,
+            further_weights=None,
+            side_topics=None,
+        )
+
+    @property
+    def all_topics(self) -> FloatArray:
+        """What a sample that is all one topic gets beside the part of its features."""
+        return self.topics if self.side_topics is None else self.topics + self.side_topics
+
+    def of_targets(self, change: Callable[[FloatArray], FloatArray]) -> PooledHead:
+        """Return the head with all numbers of targets changed, which are along last axes."""
+        held = {name: getattr(self, name) for name in _OF_TARGETS}
+        parts: dict[str, Any] = {
+            name: np.ascontiguousarray(change(part))
+            for name, part in held.items()
+            if part is not None
+        }
+        return replace(self, **parts)
+
+    def of_topics(self, change: Callable[[FloatArray], FloatArray]) -> PooledHead:
+        """Return the head with all numbers of topics changed, which are along first axes."""
+        side = None if self.side_topics is None else change(self.side_topics)
+        return replace(self, topics=change(self.topics), side_topics=side)
+
+    def flattened(self, factor: float) -> PooledHead:
+        """Return the head with all scores of classes multiplied by a factor."""
+        parts = [name for name in _OF_TARGETS if name != "labels"]
+        given = {name: getattr(self, name) for name in parts}
+        return replace(
+            self, **{name: factor * part for name, part in given.items() if part is not None}
+        )
 
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
-        """Return the scores of a sample of usual size that is all one topic."""
-        return self.reach * self.feature_scores(components, threads) + self.topics + self.base
+        """Return the scores of a sample of usual size that is all one topic.
+
+        Vectors and further features are those of the topic's samples on average.
+        """
+        return self.reach * self.feature_scores(components, threads) + self.all_topics + self.base
 
     def feature_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return what the features of each topic alone say."""
@@ -253,8 +298,8 @@ class PooledHead:
 
     def side_scores(self, side: Side | None, threads: Threads) -> FloatArray:
         """Return what is added to the scores of samples by all but their features and topics."""
-        weights: dict[str, Any] = {FURTHER: self.further_weights, SIDE: self.side_weights}
-        seen = SideViews(self.further, self.side).of(side, threads)
+        weights: dict[str, Any] = {FURTHER: self.further_weights, VECTORS: self.vector_weights}
+        seen = SideViews(self.further, self.vectors).of(side, threads)
         parts = [row_products(rows.values, weights[name], threads) for name, rows in seen.items()]
         return np.asarray(sum(parts))
 
@@ -288,6 +333,17 @@ class PooledHead:
         """Return the same head for data that are divided by 2**exponent."""
         size_mean = self.size_mean - exponent * float(np.log(2.0))
         return replace(self, view=self.view.shifted(exponent), size_mean=size_mean)
+
+
+_OF_TARGETS = [
+    "weights",
+    "base",
+    "topics",
+    "labels",
+    "vector_weights",
+    "further_weights",
+    "side_topics",
+]
 
 
 class ModelRequest(NamedTuple):
@@ -432,11 +488,12 @@ def pooled_head(
     exponent: int,
     threads: Threads,
     coding: Any = None,
+    side: Side | None = None,
 ) -> tuple[PooledHead, ExpectedScore | None]:
     """Return the pooled head, and the score that it is expected to have.
 
-    Data and targets of the objective are known; ``targets`` are those without guesses, and
-    ``coding`` turns numbers back into y.
+    Data and targets of the objective are known; ``targets`` are those without guesses, ``coding``
+    turns numbers back into y, and ``side`` is what is known of the samples beside the data.
     """
     if models.pool is not None:
         assert models.present is not None
@@ -447,28 +504,37 @@ def pooled_head(
         head, expected = models.tags
     else:
         head, expected = number_head(objective, factors, targets, exponent, threads, coding)
-    return _with_reach(head, objective, factors, threads), expected
+    return _measured(head, objective, factors, threads, side), expected
 
 
-def _with_reach(
-    head: PooledHead, objective: Objective, factors: Factors, threads: Threads
+def _measured(
+    head: PooledHead, objective: Objective, factors: Factors, threads: Threads, side: Side | None
 ) -> PooledHead:
-    """Measure on some samples how far they go towards the scores of their topics."""
+    """Measure on some samples what those of each topic score."""
     data = objective.terms[0].observations
     n = data.shape[0]
     counts = np.ones(n) if objective.sample_weight is None else objective.sample_weight
     V = head.view.of(data)
-    found = distinct_rows(V, np.zeros((n, 1)), np.zeros(n, dtype=bool), counts)
-    rows, weights = found.rows[:MEASURED_SAMPLES], found.weights[:MEASURED_SAMPLES, None]
-    own = row_products(V[rows], head.weights, threads)
+    found = distinct_rows(V, np.zeros((n, 1)), np.zeros(n, dtype=bool), counts, side)
+    most = MEASURED_WITH_SIDE if head.needs_side else MEASURED_SAMPLES
+    rows, weights = found.rows[:most], found.weights[:most, None]
     S, A = _without_labels(objective, factors, rows, threads), factors.features.T
     shares = topic_shares(np.asarray(S, dtype=np.float64), A)
-    expected = shares @ head.feature_scores(A, threads)
+    own = row_products(V[rows], head.weights, threads)
+    reach = _reach(own, shares @ head.feature_scores(A, threads), weights)
+    if side is None or not head.needs_side:
+        return replace(head, reach=reach)
+    scores = head.side_scores(side[rows], threads)
+    return replace(head, reach=reach, side_topics=topic_means(scores, weights * shares))
+
+
+def _reach(own: FloatArray, expected: FloatArray, weights: FloatArray) -> float:
+    """Return how far samples go towards the scores of their topics."""
     e = exponent_of(float(np.abs(expected).max(initial=0.0)), literal=False)
     own, expected = shift(own, -e), shift(expected, -e)  # so that squares do not overflow
     square = float(np.sum(weights * expected**2))
     reach = float(np.sum(weights * own * expected)) / square if square > 0 else 1.0
-    return replace(head, reach=float(np.clip(reach, 0.0, 1.0)))
+    return float(np.clip(reach, 0.0, 1.0))
 
 
 def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) -> PooledHead:
@@ -493,8 +559,8 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
         topics @ present,
         held_out=pool.held_out,
         held_out_unlike=pool.held_out_unlike,
-        side=pool.side.vectors,
-        side_weights=side.get(SIDE),
+        vectors=pool.side.vectors,
+        vector_weights=side.get(VECTORS),
         further=pool.side.further,
         further_weights=side.get(FURTHER),
         familiar=None

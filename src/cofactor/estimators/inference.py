@@ -98,6 +98,17 @@ def masses(components: FloatArray) -> FloatArray:
     return np.maximum(components.sum(axis=1, dtype=np.float64), 1e-300)
 
 
+def topic_means(values: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return the means of values (n, k) over the samples of each topic (r, k).
+
+    Samples count by their shares (n, r) in the topic. A topic without samples has the mean of all.
+    """
+    total = shares.sum(axis=0)[:, None]
+    mean = shares.sum(axis=1) @ values / max(float(total.sum()), 1e-300)
+    means = np.repeat(mean[None], len(total), axis=0)
+    return np.divide(shares.T @ values, total, out=means, where=total > 0)
+
+
 def topic_shares(S: FloatArray, components: FloatArray) -> FloatArray:
     """Return the share of each topic in each sample; those of empty samples are 0."""
     e, f = np.frexp(S.max(axis=1, keepdims=True))[1], np.frexp(components.max())[1]

@@ -146,7 +146,7 @@ class Supervised(Factorization):
         them at its first use after a batch, so predicting after every batch is slow. If a ``fit``
         came before, or a saved model was loaded, that model's head stays in use until the
         stream has seen as many labels as that model, and one of each of its classes. The head of a
-        stream sees X alone.
+        stream sees X alone; where it has taken over, ``side`` may be given but changes nothing.
 
         Parameters
         ----------
@@ -178,11 +178,6 @@ class Supervised(Factorization):
         """
         _refuse_balanced(getattr(self, "class_weight", None))
         before: Fitted | None = getattr(self, "_fitted", None)
-        if before is not None and before.head is not None and before.head.side is not None:
-            raise ValueError(
-                "partial_fit cannot go on from a model that was fitted with vectors as side; fit "
-                "again with all samples, or without side."
-            )
         known = before is not None and before.target_components is not None
         X = validation.check_data(self, X, reset=not known)
         counts = validation.check_counts(sample_weight, X)
@@ -393,7 +388,8 @@ class Supervised(Factorization):
                 "cannot predict; fit it with labels, or use transform."
             )
         head = self.pooled_head
-        side = validation.check_known_side(head, side, X)
+        streams = self.fitted.reservoir is not None
+        side = validation.check_known_side(head, side, X, streams=streams)
         S = self._represent(X, data_weights) if representation is None else representation
         if head is None:
             return np.asarray(S @ self.target_components_)

@@ -7,7 +7,6 @@ samples drawn from memory stand for them, with the weight of the labels that the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -89,9 +88,8 @@ def _average(fitted: Fitted, n: int) -> FloatArray:
 
 def _wider_head(head: PooledHead, n_features: int, mixing: FloatArray) -> PooledHead:
     return replace(
-        head,
+        head.of_topics(lambda rows: np.vstack([rows, mixing @ rows])),
         weights=np.pad(head.weights, ((0, n_features), (0, 0))),
-        topics=np.vstack([head.topics, mixing @ head.topics]),
         familiar=None if head.familiar is None else head.familiar.wider(n_features),
     )
 
@@ -209,20 +207,8 @@ def _with_classes(head: PooledHead, A: FloatArray, B: FloatArray, old: int) -> P
     logs = TOPIC_WEIGHT * topic_log_shares(A.T, B.T, np.eye(B.shape[1]))
     logs = logs - logs[:, :old].mean(axis=1, keepdims=True)
     n_new = B.shape[1] - old
-    return replace(
-        head,
-        weights=np.pad(head.weights, ((0, 0), (0, n_new))),
-        base=np.pad(head.base, (0, n_new)),
-        topics=np.hstack([head.topics, logs[:, old:]]),
-        labels=None if head.labels is None else np.pad(head.labels, (0, n_new)),
-        further_weights=_further(head, lambda own: np.pad(own, ((0, 0), (0, n_new)))),
-    )
-
-
-def _further(head: PooledHead, change: Callable[[FloatArray], FloatArray]) -> FloatArray | None:
-    """Return changed weights of further features, if the head sees some."""
-    own = head.further_weights
-    return None if own is None else np.ascontiguousarray(change(own))
+    wider = head.of_targets(lambda own: np.pad(own, [(0, 0)] * (own.ndim - 1) + [(0, n_new)]))
+    return replace(wider, topics=np.hstack([head.topics, logs[:, old:]]))
 
 
 def _corrected(
@@ -255,12 +241,11 @@ def _corrected(
     )
     change = correct_scores(long, short, new)
     labels = None if head.labels is None else head.labels + (found > 0).sum(axis=0)
+    weights, base = head.weights + change.added.weights, head.base + change.added.base
+    scaled = replace(head, weights=weights, base=base).of_targets(lambda own: own * change.factor)
     return replace(
-        head,
-        weights=(head.weights + change.added.weights) * change.factor,
-        base=(head.base + change.added.base) * change.factor + change.base,
-        topics=head.topics * change.factor,
-        further_weights=_further(head, lambda own: own * change.factor),
+        scaled,
+        base=scaled.base + change.base,
         labels=labels,
         hard_length=hard,
         familiar=_more_familiar(head, estimator, further, threads),
@@ -341,16 +326,13 @@ def _scored(
 
 def _in_order(fitted: Fitted, coding: ClassCoding) -> Fitted:
     """Bring the columns of the classes into the order of the classes."""
-    order = np.argsort(coding.classes, kind="stable") if coding.kind == "multiclass" else ...
+    order = (
+        np.argsort(coding.classes, kind="stable") if coding.kind == "multiclass" else slice(None)
+    )
     B, head = fitted.target_components, fitted.head
     if head is not None:
         head = replace(
-            head,
-            weights=np.ascontiguousarray(head.weights[:, order]),
-            base=head.base[order],
-            topics=head.topics[:, order],
-            labels=None if head.labels is None else head.labels[order],
-            further_weights=_further(head, lambda own: own[:, order]),
+            head.of_targets(lambda own: own[..., order]),
             familiar=None
             if head.familiar is None
             else head.familiar.renumbered(np.argsort(np.arange(len(head.base))[order])),
@@ -380,12 +362,18 @@ def remembered_scores(before: Any, after: Any, S: FloatArray, scores: FloatArray
     if after.pooled_head is None:
         return np.asarray(S @ after.target_components_)
     shares = topic_shares(np.asarray(S, dtype=np.float64), after.components_)
-    new = shares @ after.topic_scores()
-    known = shares[:, : len(before.components_)] @ before.topic_scores()
+    new = _expected_scores(after, shares)
+    known = _expected_scores(before, shares[:, : len(before.components_)])
     places = {label: k for k, label in enumerate(after.classes_.tolist())}
     for k, label in enumerate(before.classes_.tolist()):
         new[:, places[label]] += scores[:, k] - known[:, k]
     return np.asarray(new)
+
+
+def _expected_scores(estimator: Any, shares: FloatArray) -> FloatArray:
+    """Return what topics say of samples with these shares; one without topics has the base."""
+    base = estimator.pooled_head.base
+    return np.asarray(shares @ (estimator.topic_scores() - base) + base)
 
 
 # ---- rehearsal: samples that are drawn from the memory of the samples that are gone

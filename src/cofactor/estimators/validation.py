@@ -288,10 +288,13 @@ def check_side_use(head: str, kind: str) -> None:
         )
 
 
-def check_known_side(head: Any, side: Any, X: Any) -> Side | None:
-    """Return what is known of samples beside X, as a head needs it."""
+def check_known_side(head: Any, side: Any, X: Any, *, streams: bool = False) -> Side | None:
+    """Return what is known of samples beside X, as a head needs it.
+
+    A stream (``streams``) may have gone on from a model that needed it, and have another head now.
+    """
     needed = head is not None and head.needs_side
-    if not needed and side is None:
+    if not needed and (side is None or streams):
         return None
     if not needed:
         raise ValueError("side is given, but the model was fitted without it; leave it out.")
@@ -299,7 +302,7 @@ def check_known_side(head: Any, side: Any, X: Any) -> Side | None:
         raise ValueError(
             "The model was fitted with side, so it cannot predict RowBlocks; pass an array X."
         )
-    vectors = None if head.side is None else len(head.side.mean)
+    vectors = None if head.vectors is None else len(head.vectors.mean)
     further = None if head.further is None else len(head.further_weights)
     kinds = {f"vectors of {vectors} dimensions": vectors, f"{further} further features": further}
     wanted = " and ".join(kind for kind, width in kinds.items() if width is not None)

@@ -9,8 +9,8 @@
                                                  └──► guess: labels of unlabelled samples,
                                                       for the start and the targets of a fit
 
-There may be a second view, of vectors from outside ("side"). It has its parts and its penalty, and
-the pool weighs the parts of both views together.
+There may be further views, of what is known of samples beside their features ("side"). Each has its
+parts and its penalty, and the pool weighs the parts of all views together.
 
 Several labels per sample (one logistic regression each) and numbers (two ridge regressions) go from
 the view to the head without a pool.
@@ -30,7 +30,8 @@ folds.py        which samples are held out; distinct samples, ordered by content
 lbfgs.py        the optimiser of all regressions
 
 view        the samples as linear models see them: unit rows, or standardised columns
-side        vectors of the samples from outside, such as those of an encoder of texts
+side        what is known of samples beside their features: vectors from outside, such as those
+            of an encoder of texts, and further features
 part        one linear model of a view
 pool        the parts, weighted by how well they predict held-out labels
 head        what predicts: the features' part and the topics' part, added up

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_softmax, softmax
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.linear.lbfgs import LBFGS
@@ -35,6 +35,24 @@ class ProbabilityCurve(NamedTuple):
         """Return the probabilities of scores."""
         log_odds = self.above * np.logaddexp(0.0, scores) - self.below * np.logaddexp(0.0, -scores)
         return np.asarray(expit(log_odds + self.shift))
+
+
+def flattening(scores: FloatArray, confidence: float) -> float:
+    """Return the factor, at most 1, by which scores have no more than a mean confidence.
+
+    Examples
+    --------
+    >>> round(flattening(np.array([[4.0, 0.0], [0.0, 4.0]]), 0.75), 2)
+    0.27
+    """
+    low, high = 0.0, 1.0
+    if not len(scores) or softmax(scores, axis=1).max(axis=1).mean() <= confidence:
+        return high
+    for _ in range(40):
+        middle = (low + high) / 2
+        over = softmax(middle * scores, axis=1).max(axis=1).mean() > confidence
+        low, high = (low, middle) if over else (middle, high)
+    return low
 
 
 def fit_curve(scores: FloatArray, total: FloatArray, yes: FloatArray) -> ProbabilityCurve:

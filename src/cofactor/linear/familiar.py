@@ -148,7 +148,7 @@ def familiar_samples(X: Matrix, labels: Labels) -> FamiliarSamples | None:
     if X.shape[1] > MAX_FEATURES:
         return None
     axes = principal_axes(X, labels.counts)
-    rows = _kept_rows(labels)
+    rows = _kept_rows(X, labels)
     samples = unit_rows(axes.of(X.select(rows)).values)
     basis = axes.basis.astype(np.float32)  # half the room; cosines need no more digits
     classes = labels.shares[rows].argmax(axis=1)
@@ -162,7 +162,7 @@ def unlike_held_out(
 
     ``familiar`` is what `familiar_samples` kept of the same samples and labels.
     """
-    kept = _kept_rows(labels)
+    kept = _kept_rows(X, labels)
     place = np.minimum(np.searchsorted(kept, out), len(kept) - 1)
     itself = np.where(kept[place] == out, place, -1)
     return familiar.unlike(X.select(out).values, scores.argmax(axis=1), X.threads, itself)
@@ -178,9 +178,9 @@ def left_out(confidence: FloatArray, unlike: FloatArray | None, abstain: float) 
     return found if unlike is None or not abstain else found | (unlike >= UNLIKE_LEVEL)
 
 
-def _kept_rows(labels: Labels) -> IntArray:
+def _kept_rows(X: Matrix, labels: Labels) -> IntArray:
     """Return the rows of the labelled samples to keep; empty samples resemble none."""
-    rows = np.flatnonzero(labels.usable)
+    rows = np.flatnonzero(labels.known & X.filled_rows)
     return rows[_some_of_each(labels.shares[rows].argmax(axis=1))]
 
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from cofactor._types import BoolArray, FloatArray, IntArray
-from cofactor.linear.views import Side
+from cofactor.engine.observations import observe
+from cofactor.linear.views import Side, View
 
 HashWords = NDArray[np.uint64]
 CELL_PRECISION = 2.0**20
@@ -117,11 +118,15 @@ def distinct_rows(
 
 
 def _side_contents(side: Side | None) -> Iterator[tuple[np.uint64, tuple[HashWords, HashWords]]]:
-    """Yield two numbers for each sample for each part of the side, and what tells parts apart."""
+    """Yield two numbers for each sample for each part of the side, and what tells parts apart.
+
+    Further features count in rows of length one, as models see them, so their unit does not matter.
+    """
     if side is not None and side.vectors is not None:
         yield np.uint64(5), _vector_contents(side.vectors)
     if side is not None and side.further is not None:
-        yield np.uint64(7), (_content(side.further, 1), _content(side.further, 2))
+        rows = View("rows").of(observe(side.further))
+        yield np.uint64(7), (_content(rows, 1), _content(rows, 2))
 
 
 def _vector_contents(vectors: FloatArray) -> tuple[HashWords, HashWords]:

@@ -60,6 +60,8 @@ GAUSSIAN_SCALE = 0.5
 """Scores by Gaussians are multiplied by this: real classes overlap more, so they are too sure."""
 BAYES, FLAT, SOFTMAX, SPREAD = "naive Bayes", "naive Bayes, equal shares", "softmax", "neighbours"
 MIXTURE = "mixture"
+MIN_AGREEMENT = 0.02
+"""Added to the agreement of two parts."""
 
 
 class LinearModel(NamedTuple):
@@ -97,7 +99,7 @@ class Labels(NamedTuple):
         multiplies the cost of a wrong prediction and the share of a class, but does
         not change what the samples of a class look like.
     filled : array (n,) or None
-        Which samples have features; the others are not held out. None stands for all.
+        Which samples some view shows; the others are not held out. None stands for all.
     """
 
     shares: FloatArray
@@ -112,7 +114,7 @@ class Labels(NamedTuple):
 
     @property
     def usable(self) -> BoolArray:
-        """Which samples have a label and features."""
+        """Which samples have a label and are shown by some view."""
         return self.known if self.filled is None else self.known & self.filled
 
     @property
@@ -499,13 +501,18 @@ class ViewParts:
         return model if self.axes is None else LinearModel(*self.axes.fold(*model))
 
     def fit(
-        self, labels: Labels, rounds: int, guessed: FloatArray | None = None
+        self,
+        labels: Labels,
+        rounds: int,
+        guessed: FloatArray | None = None,
+        but: Sequence[str] = (),
     ) -> dict[str, LinearModel]:
         """Fit all parts but softmax regression, with some rounds of expectation maximisation.
 
-        If shares of all samples are ``guessed`` already, parts learn from them.
+        If shares of all samples are ``guessed`` already, parts learn from them. Parts named in
+        ``but`` are not fitted, either.
         """
-        each = (name for name in self.names if name != SOFTMAX)
+        each = (name for name in self.names if name not in (SOFTMAX, *but))
         return {name: self.fit_part(name, labels, rounds, guessed) for name in each}
 
     def fit_part(
@@ -546,15 +553,28 @@ class ViewParts:
         usual = {BAYES: 0.35, FLAT: 0.35, SOFTMAX: regression, SPREAD: spread, MIXTURE: 0.3}
         return np.array([usual[name] for name in self.names]), 10.0 if self.X.is_sparse else 1.0
 
-    def weights_without_held_out(self, models: dict[str, LinearModel]) -> FloatArray:
-        """Return the weight of each part where no label can be held out."""
-        usual = {BAYES: 0.5, FLAT: 0.0, SOFTMAX: 1.0, SPREAD: 0.3, MIXTURE: 0.0}
+    def weights_without_held_out(self, models: dict[str, LinearModel]) -> dict[str, float]:
+        """Return the weight of each part where no label can be held out; no mixture is used."""
+        usual = {BAYES: 0.5, FLAT: 0.0, SOFTMAX: 1.0, SPREAD: 0.3}
         if not self.X.is_sparse and self.graph is not None:  # one label says less than neighbours
             usual |= {SOFTMAX: 0.3, SPREAD: 1.0}
         # Without neighbours nobody notices that expectation maximisation loses classes.
         if self.X.is_sparse and (not self.spreads if self.graph is None else self.drifts(models)):
             usual[BAYES], usual[FLAT] = 0.0, 0.5
-        return np.array([usual[name] for name in self.names])
+        return {name: usual[name] for name in self.names if name in usual}
+
+    def agreement(self, models: dict[str, LinearModel]) -> float:
+        """Return how often two parts that know the same labels agree, from 0 (by chance) to 1.
+
+        Softmax regression knows little more than the nearest label; naive Bayes or, in dense views,
+        labels of neighbours follow unlabelled samples. It is above 0, so that quotients exist.
+        """
+        follower = BAYES if self.X.is_sparse else SPREAD
+        each = (models[name].scores(self.X) for name in (SOFTMAX, follower))
+        near, far = (z.argmax(axis=1) for z in each)
+        chance = 1.0 / self.labels.shares.shape[1]
+        equal = float(np.average(near == far, weights=self.labels.counts))
+        return float(max(equal - chance, 0.0) / max(1.0 - chance, chance) + MIN_AGREEMENT)
 
     def drifts(self, models: dict[str, LinearModel]) -> bool:
         """Return whether expectation maximisation has lost classes that neighbours find."""

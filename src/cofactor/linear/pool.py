@@ -2,7 +2,7 @@
 
 Held-out labels choose the penalty of softmax regression and the weights of the parts, which also
 calibrate the probabilities. The first view is that of the features; others may be those of axes of
-the features, of further features, and of vectors from outside ("side"). Each view chooses its own
+the features, of further features, and of vectors from outside. Each view chooses its own
 penalty, then the parts of all views are weighed together, on the same folds. Weights of axes are
 folded back to the features, so the pool has one linear model of the features, one of further
 features, and one of vectors.
@@ -11,14 +11,14 @@ Where no label can be held out, views teach each other: parts that learn from un
 are fitted once more, to what all views guess together.
 
 Labels are often drawn evenly from classes that are not. Naive Bayes learns the shares of the
-classes from unlabelled samples; a few labels in vectors do not show them. So the base of the side's
-model is corrected, as far as guesses are right for held-out labels: vectors alone then expect about
-the shares that all views guess together.
+classes from unlabelled samples; a few labels in vectors do not show them. So the base of the
+vectors' model is corrected, as far as guesses are right for held-out labels: vectors alone then
+expect about the shares that all views guess together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from cofactor.linear.folds import Distinct, assign_folds, distinct_rows
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.parts import (
     EM_ROUNDS,
+    MIXTURE,
     SOFTMAX,
     Labels,
     LinearModel,
@@ -45,7 +46,7 @@ from cofactor.linear.parts import (
 from cofactor.linear.penalties import SOFTMAX_PENALTIES, USUAL_PENALTY
 from cofactor.linear.views import (
     FURTHER,
-    SIDE,
+    VECTORS,
     Axes,
     Matrix,
     Side,
@@ -72,14 +73,11 @@ MIN_PART_SHARE = 0.05
 """Minimum weight of a part, relative to its usual one: unlucky labels must not silence all."""
 FEATURES, AXES = "", "axes "
 """Views of the features; they come before the names of their parts."""
-VIEW_SHARES = {FEATURES: 0.5, AXES: 0.5, FURTHER: 0.25, SIDE: 0.7}
+VIEW_SHARES = {FEATURES: 0.5, AXES: 0.5, FURTHER: 0.25, VECTORS: 0.7}
 """Usual weights of the parts of each kind of view beside others, relative to those of the view
 alone."""
 VIEWS_STRENGTH = 10.0
 """How strongly the usual weights hold if there are several views."""
-FindAxes = Callable[[Matrix, FloatArray], Axes]
-"""Finds axes of the features, given distinct samples as the features' view shows them, and their
-weights."""
 GUESS_CONFIDENCE = 0.6
 """Guesses are sharpened until their mean confidence is this."""
 MIN_GUESSED_SHARE = 0.02
@@ -96,8 +94,8 @@ class ExpectedScore:
     """The score to expect on new samples like those of the fit, from held-out labels.
 
     It is the score of the features' part of the head; the topics' part usually adds to it. Samples
-    without any feature do not count, because nothing can be predicted for them. A class with a
-    single label cannot be held out and does not count, so the score is too high if there are many
+    of which nothing is known do not count, because nothing can be predicted for them. A class with
+    a single label cannot be held out and does not count, so the score is too high if there are many
     such classes.
 
     Parameters
@@ -243,7 +241,6 @@ def fit_pool(
     confidence: FloatArray | None = None,
     importance: FloatArray | None = None,
     side: Side | None = None,
-    axes: FindAxes | None = None,
     exposed: bool = False,
     keep_samples: bool = False,
 ) -> tuple[Pool, FloatArray]:
@@ -251,19 +248,24 @@ def fit_pool(
 
     ``shares`` are the classes of the labelled samples and ``confidence`` their weights, up to 1;
     ``importance`` are the weights of their classes. The data were divided by 2**exponent. ``side``
-    is what is known of the samples beside the data. If ``axes`` is given, the axes that it finds
-    are a view, too. If totals are scales (``exposed``), principal axes of the features take their
-    place. ``keep_samples``: keep labelled samples, so that others can be compared with them.
+    is what is known of the samples beside the data. If totals are scales (``exposed``), principal
+    axes of the features take their place. ``keep_samples``: keep labelled samples, so that others
+    can be compared with them.
     """
     with one_blas_thread():
-        view = choose_view(data, counts, exponent, exposed=exposed)
-        V = view.of(data)
-        distinct = distinct_rows(V, shares, labelled, counts, side)
-        samples = Matrix(V[distinct.rows], threads)
-        labels = _distinct_labels(
-            samples, distinct, counts, shares, labelled, confidence, importance
+        problem = _prepare(
+            data,
+            counts,
+            shares,
+            labelled,
+            threads,
+            exponent=exponent,
+            confidence=confidence,
+            importance=importance,
+            side=side,
+            exposed=exposed,
         )
-        views, of_side = _views(samples, labels, distinct, side, axes, exposed)
+        view, V, _, samples, labels, views, of_side = problem
         fit = _fit_parts(views)
         models = {
             parts.name: parts.fold(model) for parts, model in zip(views, fit.models, strict=True)
@@ -305,79 +307,91 @@ def held_out_scores(
     shares: FloatArray,
     labelled: BoolArray,
     threads: Threads,
-    side: Side | None = None,
-    axes: FindAxes | None = None,
     *,
-    exponent: int = 0,
-    confidence: FloatArray | None = None,
-    importance: FloatArray | None = None,
-    exposed: bool = False,
     every: bool = True,
+    **given: Any,
 ) -> FloatArray:
     """Return scores of the labelled samples by pools that do not know their labels.
 
     Equal samples with equal labels are held out together. Rows of other samples, and of classes
-    with a single label, are NaN. Parameters are those of `fit_pool`; without ``every``, only those
-    labels are held out that `fit_pool` holds out, and the expected score is that of these rows.
+    with a single label, are NaN. Parameters, also the ``given`` ones, are those of `fit_pool`;
+    without ``every``, only those labels are held out that `fit_pool` holds out, and the expected
+    score is that of these rows.
     """
     with one_blas_thread():
-        V = choose_view(data, counts, exponent, exposed=exposed).of(data)
-        distinct = distinct_rows(V, shares, labelled, counts, side)
-        samples = Matrix(V[distinct.rows], threads)
-        labels = _distinct_labels(
-            samples, distinct, counts, shares, labelled, confidence, importance
-        )
-        views, _ = _views(samples, labels, distinct, side, axes, exposed)
-        found = np.full(labels.shares.shape, np.nan)
+        problem = _prepare(data, counts, shares, labelled, threads, **given)
+        views, found = problem.views, np.full(problem.labels.shares.shape, np.nan)
         # Only the correction of vectors needs the final models.
         corrected = views[-1].vectors
         held = _fit_parts(views, every).weighed if corrected else _weigh(views, every)
         if held is not None:
             found[held.out] = held.unseen
-    return distinct.of_each(found, len(shares))
+    return problem.distinct.of_each(found, len(shares))
 
 
-def _distinct_labels(
-    X: Matrix,
-    distinct: Distinct,
+class _Problem(NamedTuple):
+    """Distinct samples with their labels, as all views show them."""
+
+    view: View
+    V: Any
+    """All samples, as the view of the features shows them."""
+    distinct: Distinct
+    samples: Matrix
+    """The distinct samples in the same view."""
+    labels: Labels
+    views: list[ViewParts]
+    side: SideViews
+
+
+def _prepare(
+    data: Observations,
     counts: FloatArray,
     shares: FloatArray,
     labelled: BoolArray,
+    threads: Threads,
+    *,
+    exponent: int = 0,
     confidence: FloatArray | None = None,
     importance: FloatArray | None = None,
-) -> Labels:
-    """Return the labels of distinct samples X."""
-    rows = distinct.rows
-    known = labelled[rows]
-    Y = np.where(known[:, None], shares[rows], 0.0)
-    trusted = counts if confidence is None else counts * confidence
-    weights = np.where(known, distinct.total(trusted), 0.0)
-    costs = None if importance is None else importance[rows]
-    return Labels(Y, weights, distinct.weights, costs, X.filled_rows)
-
-
-def _views(
-    X: Matrix,
-    labels: Labels,
-    distinct: Distinct,
-    side: Side | None,
-    axes: FindAxes | None,
+    side: Side | None = None,
     exposed: bool = False,
-) -> tuple[list[ViewParts], SideViews]:
-    """Return all views of the distinct samples X, and how their side is seen."""
-    shown: dict[str, tuple[Matrix, Axes | None]] = {} if exposed else {FEATURES: (X, None)}
-    if exposed or axes is not None:
-        found = (axes or principal_axes)(X, distinct.weights)
-        shown[AXES] = found.of(X), found
-    of_side = SideViews()
-    if side is not None:
-        # The distinct samples come in an order of their own, so the sums are the same for permuted
-        # rows.
-        rows = side[distinct.rows]
-        of_side = SideViews.fitted(rows, distinct.weights)
-        shown |= {name: (seen, None) for name, seen in of_side.of(rows, X.threads).items()}
-    shares = VIEW_SHARES if len(shown) > 1 else dict.fromkeys(shown, 1.0)
-    return [_view_parts(*shown[name], labels, name, shares[name]) for name in shown], of_side
+) -> _Problem:
+    """Prepare samples for the fit of a pool; parameters are those of `fit_pool`."""
+    view = choose_view(data, counts, exponent, exposed=exposed)
+    V = view.of(data)
+    distinct = distinct_rows(V, shares, labelled, counts, side)
+    X = Matrix(V[distinct.rows], threads)
+    shown, of_side = _shown(X, distinct, side, exposed)
+    known = labelled[distinct.rows]
+    trusted = counts if confidence is None else counts * confidence
+    labels = Labels(
+        np.where(known[:, None], shares[distinct.rows], 0.0),
+        np.where(known, distinct.total(trusted), 0.0),
+        distinct.weights,
+        None if importance is None else importance[distinct.rows],
+        np.any([X.filled_rows, *(rows.filled_rows for rows, _ in shown.values())], axis=0),
+    )
+    usual = VIEW_SHARES if len(shown) > 1 else dict.fromkeys(shown, 1.0)
+    views = [_view_parts(*shown[name], labels, name, usual[name]) for name in shown]
+    return _Problem(view, V, distinct, X, labels, views, of_side)
+
+
+def _shown(
+    X: Matrix, distinct: Distinct, side: Side | None, exposed: bool
+) -> tuple[dict[str, tuple[Matrix, Axes | None]], SideViews]:
+    """Return what each view shows of the distinct samples X, and how their side is seen."""
+    shown: dict[str, tuple[Matrix, Axes | None]] = {FEATURES: (X, None)}
+    if exposed:
+        axes = principal_axes(X, distinct.weights)
+        shown = {AXES: (axes.of(X), axes)}
+    if side is None:
+        return shown, SideViews()
+    # The distinct samples come in an order of their own, so the sums are the same for permuted
+    # rows.
+    rows = side[distinct.rows]
+    of_side = SideViews.fitted(rows, distinct.weights)
+    shown |= {name: (seen, None) for name, seen in of_side.of(rows, X.threads).items()}
+    return shown, of_side
 
 
 def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: float) -> ViewParts:
@@ -385,7 +399,7 @@ def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: 
     if not X.is_sparse and min(X.shape) <= MAX_ROTATED_SIDE:
         X, basis = X.rotated()
         axes = Axes(basis, np.zeros(basis.shape[1])) if axes is None else axes.rotated(basis)
-    return ViewParts(X, labels, name, share, axes, vectors=name == SIDE, spreads=name != FURTHER)
+    return ViewParts(X, labels, name, share, axes, vectors=name == VECTORS, spreads=name != FURTHER)
 
 
 def _sum(models: Sequence[LinearModel]) -> LinearModel:
@@ -408,24 +422,26 @@ class _PartsFit(NamedTuple):
 def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
     """Fit the parts of all views and weigh them; ``every`` holds out all labels."""
     labels = views[0].labels
-    fitted = [parts.fit(labels, EM_ROUNDS) for parts in views]
-    if (weighed := _weigh(views, every)) is None:
-        betas, penalties = _unweighed(views, fitted), [USUAL_PENALTY] * len(views)
-    else:
-        betas, penalties = weighed.betas, weighed.penalties
+    weighed = _weigh(views, every)
+    unused = (MIXTURE,) if weighed is None else ()
+    fitted = [parts.fit(labels, EM_ROUNDS, but=unused) for parts in views]
+    penalties = [USUAL_PENALTY] * len(views) if weighed is None else weighed.penalties
     for parts, own, penalty in zip(views, fitted, penalties, strict=True):
         own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
-    models = _weighted(views, fitted, betas)
+    betas = _unweighed(views, fitted) if weighed is None else weighed.betas
+    models = _weighted(fitted, betas)
     if weighed is None and len(views) > 1:
         guessed = _guessed(views, models)
-        taught = [parts.fit(labels, EM_ROUNDS, guessed) for parts in views]
-        models = _weighted(views, [a | b for a, b in zip(fitted, taught, strict=True)], betas)
+        for parts, own, beta in zip(views, fitted, betas, strict=True):
+            idle = [name for name in parts.names if not beta.get(name)]
+            own |= parts.fit(labels, EM_ROUNDS, guessed, but=idle)
+        models = _weighted(fitted, betas)
     if weighed is not None and views[-1].vectors:
         models, weighed = _with_shares(views, models, weighed)
     named = {
         f"{parts.name}{name}": float(weight)
         for parts, beta in zip(views, betas, strict=True)
-        for name, weight in zip(parts.names, beta, strict=True)
+        for name, weight in beta.items()
     }
     return _PartsFit(models, named, penalties[0], weighed)
 
@@ -433,7 +449,7 @@ def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
 def _with_shares(
     views: Sequence[ViewParts], models: list[LinearModel], weighed: _Weighed
 ) -> tuple[list[LinearModel], _Weighed]:
-    """Correct the base of the side's model, the last one, and the held-out scores.
+    """Correct the base of the vectors' model, the last one, and the held-out scores.
 
     Probabilities by vectors are multiplied by the shares of the classes that all views guess, and
     divided by those that vectors guess alone; the power is the held-out accuracy above chance.
@@ -446,8 +462,8 @@ def _with_shares(
     chance = 1.0 / len(alone)
     above = max(0.0, float(np.average(right, weights=weight)) - chance)
     correction = above / max(1.0 - chance, chance) * np.log(together / alone)
-    side = LinearModel(models[-1].weights, models[-1].base + correction)
-    return [*models[:-1], side], weighed._replace(unseen=weighed.unseen + correction)
+    vectors = LinearModel(models[-1].weights, models[-1].base + correction)
+    return [*models[:-1], vectors], weighed._replace(unseen=weighed.unseen + correction)
 
 
 def _judged(weighed: _Weighed, labels: Labels) -> FloatArray:
@@ -455,19 +471,17 @@ def _judged(weighed: _Weighed, labels: Labels) -> FloatArray:
 
 
 def _weighted(
-    views: Sequence[ViewParts],
-    fitted: Sequence[dict[str, LinearModel]],
-    betas: Sequence[FloatArray],
+    fitted: Sequence[dict[str, LinearModel]], betas: Sequence[dict[str, float]]
 ) -> list[LinearModel]:
     """Return the weighted sum of the parts of each view."""
     return [
         _sum(
             [
                 LinearModel(weight * own[name].weights, weight * own[name].base)
-                for name, weight in zip(parts.names, beta, strict=True)
+                for name, weight in beta.items()
             ]
         )
-        for parts, own, beta in zip(views, fitted, betas, strict=True)
+        for own, beta in zip(fitted, betas, strict=True)
     ]
 
 
@@ -485,7 +499,7 @@ class _Weighed(NamedTuple):
     labels chose, which tell what to expect of new samples.
     """
 
-    betas: list[FloatArray]
+    betas: list[dict[str, float]]
     penalties: list[float]
     out: IntArray
     scores: FloatArray
@@ -508,10 +522,14 @@ def _weigh(views: Sequence[ViewParts], every: bool = False) -> _Weighed | None:
     usual, strength = _usual_weights(views)
     Z = np.concatenate([scores for _, scores in chosen], axis=2)
     beta, _ = _part_weights(Z, truth, costs, usual, strength)
-    ends = np.cumsum([len(parts.names) for parts in views])[:-1]
+    each = np.split(beta, np.cumsum([len(parts.names) for parts in views])[:-1])
+    betas = [
+        dict(zip(parts.names, own.tolist(), strict=True))
+        for parts, own in zip(views, each, strict=True)
+    ]
     penalties = [penalty for penalty, _ in chosen]
     unseen = _unseen_scores(Z, truth, costs, usual, strength)
-    return _Weighed(np.split(beta, ends), penalties, out, Z @ beta, unseen)
+    return _Weighed(betas, penalties, out, Z @ beta, unseen)
 
 
 def _usual_weights(views: Sequence[ViewParts]) -> tuple[FloatArray, float]:
@@ -523,10 +541,23 @@ def _usual_weights(views: Sequence[ViewParts]) -> tuple[FloatArray, float]:
 
 def _unweighed(
     views: Sequence[ViewParts], models: list[dict[str, LinearModel]]
-) -> list[FloatArray]:
-    """Return the weights of the parts where no label can be held out."""
-    pairs = zip(views, models, strict=True)
-    return [parts.share * parts.weights_without_held_out(own) for parts, own in pairs]
+) -> list[dict[str, float]]:
+    """Return the weights of the parts where no label can be held out.
+
+    A view can be trusted as far as unlabelled samples confirm its labels (`ViewParts.agreement`).
+    Vectors count beside words in the ratio of their agreements, and less where words agree anyway.
+    """
+    pairs = [*zip(views, models, strict=True)]
+    trust = [parts.share for parts in views]
+    if len(views) > 1 and views[-1].vectors and views[-1].graph is not None:
+        words, vectors = (parts.agreement(own) for parts, own in (pairs[0], pairs[-1]))
+        vectors *= 2 * (1 - words) ** 2  # hence as usual where words agree on three of ten
+        total = (words + vectors) / 2
+        trust[0], trust[-1] = trust[0] * words / total, trust[-1] * vectors / total
+    return [
+        {name: own * usual for name, usual in parts.weights_without_held_out(models).items()}
+        for own, (parts, models) in zip(trust, pairs, strict=True)
+    ]
 
 
 def _choose_penalty(
@@ -566,7 +597,7 @@ def _held_out(
 def _folds(labels: Labels) -> tuple[IntArray, int]:
     """Return the fold of each sample and their number.
 
-    Samples without features and classes with one label are not held out.
+    Samples of which no view shows anything and classes with one label are not held out.
     """
     n_folds = 10 if np.count_nonzero(labels.known) <= MAX_TEN_FOLD_LABELS else 5
     classes = np.where(labels.usable, labels.shares.argmax(axis=1), -1)

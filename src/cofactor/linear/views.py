@@ -15,8 +15,8 @@ model learns about them is folded back to the columns.
 
 A `Side` holds what is known of samples beside their features: further features, which are sparse
 and seen like the first ones, and vectors from outside, such as those of an encoder of texts;
-`SideViews` say how. Vectors are centred and divided by one number (`SideView`). Their axes are not
-scaled apart: that costs 2 to 10 points of accuracy with few labels.
+`SideViews` say how. Vectors are centred and divided by one number (`VectorView`). Their axes are
+not scaled apart: that costs 2 to 10 points of accuracy with few labels.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MAX_STANDARDISED = 1e100
 """Larger standardised values are clipped, so that scores stay finite."""
 MAX_EVEN_VARIATION = 0.5
 """Integers whose totals vary more than this, relative to their mean, are counts."""
-FURTHER, SIDE = "further ", "side "
+FURTHER, VECTORS = "further ", "vectors "
 """Views of further features and of vectors; they come before the names of their parts."""
 Kind = Literal["rows", "roots", "columns"]
 VIEW_KINDS = get_args(Kind)
@@ -132,9 +132,15 @@ class Side:
     def parts(self) -> tuple[FloatArray | None, csr_array | None]:
         return self.vectors, self.further
 
+    @property
+    def filled_rows(self) -> BoolArray:
+        """Which samples something is known of."""
+        found = [filled_rows(part) for part in self.parts if part is not None]
+        return np.asarray(np.any(found, axis=0))
+
 
 @dataclass(frozen=True, eq=False)
-class SideView:
+class VectorView:
     """How vectors from outside look to linear models: centred, and divided by one number.
 
     A zero vector says nothing: it counts as the mean.
@@ -151,7 +157,7 @@ class SideView:
     scale: float = number(low=np.nextafter(0, 1))
 
     @classmethod
-    def fitted(cls, vectors: FloatArray, counts: FloatArray) -> SideView:
+    def fitted(cls, vectors: FloatArray, counts: FloatArray) -> VectorView:
         """Return the view of vectors (n, d); ``counts`` are sample weights."""
         counts = np.where(vectors.any(axis=1), counts, 0.0)
         total = max(float(counts.sum()), 1e-300)
@@ -174,7 +180,7 @@ class SideViews(NamedTuple):
     """How the parts of a side look to linear models; None stands for a part that is not there."""
 
     further: View | None = None
-    vectors: SideView | None = None
+    vectors: VectorView | None = None
 
     @classmethod
     def fitted(cls, side: Side, counts: FloatArray) -> SideViews:
@@ -182,7 +188,7 @@ class SideViews(NamedTuple):
         further, vectors = side.further, side.vectors
         return cls(
             None if further is None else _of_lengths(View("rows"), observe(further), counts),
-            None if vectors is None else SideView.fitted(np.asarray(vectors, np.float64), counts),
+            None if vectors is None else VectorView.fitted(np.asarray(vectors, np.float64), counts),
         )
 
     def of(self, side: Side | None, threads: Threads) -> dict[str, Matrix]:
@@ -191,7 +197,7 @@ class SideViews(NamedTuple):
         if self.further is not None:
             seen[FURTHER] = self.further.of(observe(side.further))  # type: ignore[union-attr]
         if self.vectors is not None:
-            seen[SIDE] = self.vectors.of(side.vectors)  # type: ignore[union-attr]
+            seen[VECTORS] = self.vectors.of(side.vectors)  # type: ignore[union-attr]
         return {name: Matrix(values, threads) for name, values in seen.items()}
 
 
@@ -462,10 +468,7 @@ class Matrix:
 
     @cached_property
     def filled_rows(self) -> BoolArray:
-        """Which rows have a value; the others say nothing about their samples."""
-        if self.is_sparse:
-            return np.asarray(np.diff(self.values.indptr) > 0)
-        return np.asarray(self.values.any(axis=1))
+        return filled_rows(self.values)
 
     @cached_property
     def used_columns(self) -> IntArray:
@@ -504,6 +507,11 @@ class Matrix:
             kept = values > 1e-12 * max(float(values[-1]), 1e-300)
             basis = self.values.T @ (vectors[:, kept] / np.sqrt(values[kept]))
         return Matrix(self.values @ basis, self.threads), basis
+
+
+def filled_rows(values: Any) -> BoolArray:
+    """Return which rows have a value; the others say nothing about their samples."""
+    return np.asarray(np.diff(values.indptr) > 0 if issparse(values) else values.any(axis=1))
 
 
 def _dense(values: Any) -> FloatArray:

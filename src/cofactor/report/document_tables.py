@@ -17,7 +17,6 @@ from cofactor.report.refits import unseeing
 from cofactor.report.score_tables import MODEL, Evaluation
 from cofactor.text.describe import summaries
 from cofactor.text.describe.explain import Explanation, explain_row
-from cofactor.text.describe.predictions import read_predictions
 from cofactor.text.documents import DocumentRows
 from cofactor.text.labelling.doubts import judge_labels, rank_doubts
 from cofactor.text.vectorizer.occurrences import cut_pieces
@@ -44,10 +43,8 @@ def document_rows(material: Material) -> tuple[list[dict[str, Any]], bool]:
     """Return the table of documents, a random sample of many, and whether texts were cut."""
     estimator, seed = material.model.estimator_, material.model.seed_
     chosen = choose_points(len(material.S), seed, MAX_TABLE_DOCUMENTS)
-    shares = material.shares[chosen]
-    spots = place(shares, estimator.components_, seed).round(4).tolist()
-    told = read_predictions(estimator, material.scores[chosen], material.model.target_names_)
-    best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
+    spots = place(material.shares[chosen], estimator.components_, seed).round(4).tolist()
+    told = summaries.document_table(material.model, material.S[chosen], material.scores[chosen])
     unlike = material.unlike[chosen]
     whole = material.shown_texts or [""] * len(material.S)
     texts, cut = cut_texts([whole[d].strip() for d in chosen])
@@ -56,17 +53,15 @@ def document_rows(material: Material) -> tuple[list[dict[str, Any]], bool]:
             "document": material.number(d),
             "x": x,
             "y": y,
-            "topic": k,
-            "share": round(float(p), 3),
+            "topic": one.topic,
+            "share": round(one.share, 3),
             "class": known_label(material, d),
-            "prediction": show(guess) if k >= 0 else "",
-            "confidence": rounded(c) if k >= 0 else None,
+            "prediction": "" if one.is_blank else show(one.prediction),
+            "confidence": rounded(one.confidence),
             "unlike": None if np.isnan(u) else rounded(u),
             "text": text,
         }
-        for d, (x, y), k, p, guess, c, u, text in zip(
-            chosen, spots, best, shares.max(axis=1), *told, unlike, texts, strict=True
-        )
+        for d, (x, y), one, u, text in zip(chosen, spots, told, unlike, texts, strict=True)
     ]
     return rows, cut
 
@@ -201,7 +196,7 @@ def uncertain(material: Material) -> list[dict[str, Any]]:
     P = material.probabilities
     if P is None or P.shape[1] < 2 or material.X is None:
         return []
-    free = np.flatnonzero(~is_known(material.labels) & material.S.any(axis=1))
+    free = np.flatnonzero(~is_known(material.labels) & material.known_rows)
     two = np.sort(P[free], axis=1)[:, -2:]
     order = free[np.argsort(two[:, 1] - two[:, 0], kind="stable")][:MAX_REVIEWED]
     return [_described(material, material.model, int(d), P[d]) for d in order]

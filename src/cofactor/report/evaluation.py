@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse as sp
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import MultinomialNB
@@ -57,12 +58,12 @@ def evaluate(material: Material) -> Evaluation | None:
     """Test the model; return None if the documents and labels do not allow it."""
     if material.X is None or material.kind == "topics":
         return None
-    hidden = is_known(material.truth) & ~is_known(material.labels) & material.has_words
+    hidden = is_known(material.truth) & ~is_known(material.labels) & material.known_rows
     if hidden.any() and is_known(material.labels).any() and material.from_fit:
         return _held_out(material, np.flatnonzero(hidden))
     if material.from_fit and not hidden.any():
         return _cross_validated(material)
-    known = np.flatnonzero(is_known(material.known) & material.has_words)
+    known = np.flatnonzero(is_known(material.known) & material.known_rows)
     return _without_baselines(material, known) if len(known) else None
 
 
@@ -126,7 +127,7 @@ def _cross_validated(material: Material) -> Evaluation | None:
     if pooled and tested is None:
         return None
     if tested is None:
-        splits, folds = _splits(material, labelled & material.has_words, n)
+        splits, folds = _splits(material, labelled & material.known_rows, n)
     else:
         splits, folds = _splits(material, np.isin(np.arange(len(labelled)), tested.rows), n)
     if not splits:
@@ -188,7 +189,7 @@ def _splits(
     If the fit has held out a part of many labels, there is one split.
     """
     labelled = is_known(material.labels)
-    if 2 * testable.sum() < (labelled & material.has_words).sum():
+    if 2 * testable.sum() < (labelled & material.known_rows).sum():
         return [(np.flatnonzero(labelled & ~testable), np.flatnonzero(testable))], 1
     pooled = material.model.estimator_.pooled_head is not None
     single = n > MAX_REPORT_FOLD_LABELS and not pooled
@@ -256,6 +257,8 @@ def _of_refits(material: Material, tests: tuple[np.ndarray, ...], fitted: list[A
 def _baselines(material: Material, train: np.ndarray, test: np.ndarray) -> Predictions:
     """Return the predictions of simple methods for the tested documents."""
     X = material.X if material.normalised is None else material.normalised
+    if material.side is not None and material.side.further is not None:
+        X = sp.csr_array(sp.hstack([X, material.side.further]))
     y = _learned(material, material.labels)
     said = dict(baselines(material.kind, X[train], y[train], X[test]))
     return {name: _given_back(material, each) for name, each in said.items()}

@@ -277,7 +277,7 @@ def pairs(rows: list[dict[str, Any]], logs: bool) -> alt.LayerChart:
     ideal = line.mark_line(strokeDash=[4, 4], opacity=0.5).encode(
         alt.X("a:Q", scale=scale), alt.Y("b:Q", scale=scale)
     )
-    dots = alt.Chart(alt.NamedData("pairs")).mark_circle(opacity=0.6)
+    dots = alt.Chart(alt.NamedData("pairs")).mark_circle(opacity=_opacity(rows))
     dots = dots.encode(
         alt.X("truth:Q", scale=scale).title("true value").axis(tickCount=6),
         alt.Y("prediction:Q", scale=scale).title("predicted value").axis(tickCount=6),
@@ -291,7 +291,7 @@ def errors(rows: list[dict[str, Any]], logs: bool) -> alt.Chart:
     title = "true ÷ predicted" if logs else "true − predicted"
     return (
         _chart("pairs", 320)
-        .mark_circle(opacity=0.6)
+        .mark_circle(opacity=_opacity(rows))
         .encode(
             alt.X("prediction:Q", scale=_number_scale(logs, _ends(rows, logs, "prediction")))
             .title("predicted value")
@@ -302,6 +302,12 @@ def errors(rows: list[dict[str, Any]], logs: bool) -> alt.Chart:
             tooltip=_number_tooltips(),
         )
     )
+
+
+def _opacity(rows: list[dict[str, Any]]) -> float:
+    """Return the opacity of dots; lower if few different numbers, such as ratings, make lines."""
+    lines = len({row["truth"] for row in rows})
+    return 0.6 if len(rows) < 20 * lines else 0.2
 
 
 def _ends(rows: list[dict[str, Any]], logs: bool, *names: str) -> list[float]:

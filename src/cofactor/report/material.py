@@ -33,7 +33,7 @@ from cofactor.text.describe.predictions import (
     unlike_of,
 )
 from cofactor.text.describe.topic_words import rank_words
-from cofactor.text.documents import document_rows, fingerprint
+from cofactor.text.documents import DocumentRows, document_rows, fingerprint
 
 MAX_CHART_CLASSES = 25
 
@@ -91,9 +91,9 @@ class Material:
         return any(isinstance(row, str) for row in self.rows or ())
 
     @cached_property
-    def has_words(self) -> np.ndarray:
-        """Mark the documents that contain a word of the model."""
-        return np.diff(self.X.indptr) > 0
+    def known_rows(self) -> np.ndarray:
+        """Mark the documents that the model knows something of."""
+        return DocumentRows(self.X, self.side).filled
 
     @cached_property
     def shares(self) -> np.ndarray:

@@ -13,6 +13,7 @@ from cofactor.report.material import Material, is_known
 from cofactor.report.nouns import Nouns
 from cofactor.report.score_tables import MODEL, Evaluation, calibration
 from cofactor.text.describe import summaries
+from cofactor.text.describe.predictions import UNCHECKED, unchecked
 from cofactor.text.documents import Corpus
 
 MIN_LABELS, MIN_LIVE_SHARE = 5, 0.001  # of a class, of a topic
@@ -74,6 +75,8 @@ def _fit(material: Material) -> Notices:
         yield _warn(
             f"The fit stopped after {model.max_iter:,} iterations, before it converged; allow more."
         )
+    if unchecked(model.estimator_):
+        yield _note(UNCHECKED)
 
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:
@@ -138,7 +141,7 @@ def _missing(material: Material, found: Evaluation | None) -> Notices:
             "does not keep its documents."
         )
         return
-    if empty := int((~material.has_words).sum()):
+    if empty := int((~material.known_rows).sum()):
         have = "has" if empty == 1 else "have"
         yield _note(f"{nouns.count(empty)} {have} no {nouns.feature} of the model, so no score.")
     repeats = sum(n - 1 for text, n in Counter(material.texts or ()).items() if text.strip())

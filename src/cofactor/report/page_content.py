@@ -37,6 +37,7 @@ class Prepared:
     text: bool
     number: str  # the word before the number of a document: "row", "id" or "document"
     nouns: Nouns
+    vectors: bool  # whether predictions rest on vectors of an encoder, too
     explained: bool  # whether words are told that decide predictions
     editable: bool  # whether `cofactor edit` can name the topics
     classes: list[str]
@@ -108,6 +109,7 @@ def prepare_page(
         text=bool(material.shown_texts),
         number=material.number_name,
         nouns=material.nouns,
+        vectors=material.side is not None and material.side.vectors is not None,
         explained=material.explains,
         editable=not material.call,
         classes=material.classes,

@@ -167,8 +167,6 @@ def plot_classes(model: TopicModel, *, ax: Axes | None = None) -> Axes:
         _numbers(ax, shares)
     else:
         ax.figure.colorbar(mesh, ax=ax, format=_percent(), label="probability", shrink=0.8)
-    if model.topics(1)[0].labels is not None:  # streams do not count them
-        ax.set_xlabel("shrunk by the labels behind each topic, as in topics()", fontsize=9)
     _title(ax, "Probability of each class in a topic", note)
     return ax
 

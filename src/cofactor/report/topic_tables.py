@@ -10,6 +10,7 @@ from cofactor.metrics.topics import match_topics, top_places, topic_similarity, 
 from cofactor.report.document_tables import excerpt, told_class
 from cofactor.report.material import Material, largest
 from cofactor.text.describe import summaries
+from cofactor.text.describe.predictions import topic_links
 from cofactor.text.describe.topic_words import Words, profiles, shown_words
 from cofactor.text.documents import Corpus
 from cofactor.text.editing import Settled
@@ -60,7 +61,7 @@ def topic_cards(material: Material) -> list[dict[str, Any]]:
 
 
 def topic_values(material: Material) -> list[list[dict[str, Any]]]:
-    """Return what is predicted for each topic alone, if the model predicts numbers."""
+    """Return what is predicted for the documents of each topic, if the model predicts numbers."""
     if material.kind != "numbers":
         return [[] for _ in material.model.topic_names_]
     return [
@@ -68,7 +69,7 @@ def topic_values(material: Material) -> list[list[dict[str, Any]]]:
             {"name": name, "value": float(value), "shown": _shown(material, c, value)}
             for c, (name, value) in enumerate(zip(material.classes, row, strict=True))
         ]
-        for row in summaries.shown_links(material.model)
+        for row in topic_links(material.model)
     ]
 
 
@@ -176,13 +177,10 @@ def topic_strengths(material: Material) -> np.ndarray:
 
 
 def heatmap(material: Material) -> list[dict[str, Any]]:
-    """Return topic × class: the probability of each class that `topics` shows.
-
-    It is predicted for a document made only of this topic, and shrunk by the labels behind it.
-    """
+    """Return topic × class: the mean probability of each class in the topic's documents."""
     if material.kind not in ("classes", "sets"):
         return []
-    links = summaries.shown_links(material.model)
+    links = topic_links(material.model)
     return [
         {"topic": k, "class": name, "share": float(links[k, c])}
         for k in range(len(links))
@@ -195,7 +193,7 @@ def chart_topics(material: Material) -> list[int]:
     best; topics of the same class are together."""
     if material.kind not in ("classes", "sets"):
         return []
-    links = summaries.shown_links(material.model)[:, material.chart_classes]
+    links = topic_links(material.model)[:, material.chart_classes]
     kept = largest(links.max(axis=1, initial=0.0), MAX_HEATMAP_TOPICS)
     return sorted(kept, key=lambda k: (int(links[k].argmax()), -float(links[k].max())))
 

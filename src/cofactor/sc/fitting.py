@@ -19,6 +19,7 @@ from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.base import blocks_of
+from cofactor.estimators.inference import topic_means
 from cofactor.io.errors import InputError
 from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.outofcore import RowBlocks
@@ -289,6 +290,8 @@ def _topic_facts(
     found = topic_counts(answers.shares, cells.any(axis=1), cells)
     mean = answers.shares[~answers.empty].mean(axis=0) if not answers.empty.all() else 0.0
     shares = np.broadcast_to(mean, answers.shares.shape[1])
+    if classes:
+        found["links"] = topic_means(answers.probabilities, answers.shares)
     return {"shares": shares.tolist()} | {name: own.tolist() for name, own in found.items()}
 
 

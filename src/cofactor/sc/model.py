@@ -22,7 +22,6 @@ from cofactor.linear.familiar import UNLIKE_LEVEL, left_out
 from cofactor.sc.cells import CellMatrix, check_counts, check_names
 from cofactor.sc.markers import Marker
 from cofactor.text.describe.answers import ABSTAINED, NO_LABELS
-from cofactor.text.describe.summaries import shrink_links
 
 NO_COUNT = "no count of a known gene"
 UNLIKE = "unlike the labelled cells"
@@ -156,11 +155,12 @@ class CellModel:
 
     @property
     def shown_links(self) -> FloatArray:
-        """`topic_classes`, shrunk to the shares of all labels where few labels support a topic."""
-        if self.topic_support is None or not self.classes:
-            return self.topic_classes
-        labels = np.array(self.facts["topics"]["topic_labels"])
-        return shrink_links(self.topic_classes, self.topic_support, labels)
+        """Mean probability of each class in the cells of each topic, topics × classes.
+
+        Earlier versions did not note it; their models show `topic_classes`.
+        """
+        noted = self.facts.get("topics", {}).get("links")
+        return self.topic_classes if noted is None else np.array(noted)
 
     def marker_genes(self, kind: str, group: str, n: int = 10) -> list[str]:
         """Return the names of the first markers of a class or of a topic.
@@ -366,8 +366,10 @@ def _check_topics(model: CellModel) -> None:
     """Reject notes about topics that do not fit the topics and classes of a model."""
     if (noted := model.facts.get("topics")) is not None:
         r, k = len(model.estimator.components_), len(model.classes)
-        shapes = {"shares": (r,), "topic_support": (r,), "topic_labels": (r, k)}
+        shapes = {"shares": (r,), "topic_support": (r,), "topic_labels": (r, k), "links": (r, k)}
         for name, shape in shapes.items():
+            if name == "links" and name not in noted:  # of earlier versions
+                continue
             if np.asarray(noted[name], dtype=np.float64).shape != shape:
                 raise ValueError(name)
 

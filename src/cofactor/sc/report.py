@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ def topic_model(model: CellModel, X: sp.csr_array, y: np.ndarray | None, digest:
     described = describe_topics(estimator, X, words, {}, ranking)
     S = described.pop("document_topics")
     described |= count_labels(estimator, S, y)
-    seed = model.facts.get("random_state")
+    seed, links = model.facts.get("random_state"), model.shown_links if model.classes else None
     state = FittedTopics(
         **described,
         estimator=estimator,
@@ -111,7 +112,7 @@ def topic_model(model: CellModel, X: sp.csr_array, y: np.ndarray | None, digest:
         seed=0 if seed is None else int(seed),
         timings={},
         fingerprint=str(model.facts.get("fingerprint") or digest),
-        forgotten=Corpus.of(S, estimator.components_),
+        forgotten=replace(Corpus.of(S, estimator.components_), links=links),
     )
     return TopicModel(**shared).set_fitted(state)
 

@@ -28,13 +28,16 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor._warnings import warn
 from cofactor.engine.threads import Threads
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
+from cofactor.linear.calibration import flattening
 from cofactor.linear.familiar import unit_rows
+from cofactor.linear.folds import assign_folds
 from cofactor.linear.parts import naive_bayes
 from cofactor.linear.views import Matrix, Side
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.reading import labelled_mask
 from cofactor.text.describe.predictions import infer_task
 from cofactor.text.describe.table import Table
+from cofactor.text.describe.topic_words import even_rows
 from cofactor.text.encoders import encode_texts
 from cofactor.text.seeds import places_of
 
@@ -43,6 +46,10 @@ NAMES_WORTH = 20
 labels, names alone would predict better than both; more of them outweigh the names."""
 MIN_LEAD = 2.0
 """Words of a class start it where they weigh more than this many times those of any other."""
+AGREEMENT_FOLDS = 5
+"""Number of parts of the documents, each compared with what the other parts say."""
+MAX_COMPARED = 2000
+"""Number of documents whose mean confidence is measured."""
 SUREST = 0.5
 """Share of the documents of each class that count as sure."""
 MIN_SURE = 3
@@ -104,6 +111,7 @@ class NameLabels(NamedTuple):
     weights: FloatArray
     starts: Table[ClassStart]
     known: bool  # whether some labels are known
+    agreement: float  # how often names and other words agree, see `_agreement`
 
     def given(self, side: Side | None) -> dict[str, Any]:
         """Return further arguments of a fit with these labels.
@@ -112,6 +120,20 @@ class NameLabels(NamedTuple):
         """
         weights = {"target_weights": self.weights}
         return weights | ({} if side is None or not self.known else {"side": side})
+
+    def settle(self, estimator: Any, X: Any) -> None:
+        """Make a fitted estimator say no more than labels from names can show.
+
+        They are no true labels to test with, or to compare with. A model learns them by heart, so
+        its confidences are too high. If no label is known, their mean becomes the share of
+        documents X on which names and other words agree.
+        """
+        estimator.forget_held_out(familiar=True)
+        head = estimator.pooled_head
+        if head is not None and not self.known:
+            some = X[even_rows(X.shape[0], MAX_COMPARED)]
+            scores = estimator.scores(some[np.diff(some.indptr) > 0])
+            estimator.amend(head=head.flattened(flattening(scores, self.agreement)))
 
 
 # ---- what the user gave
@@ -264,7 +286,9 @@ def name_labels(
             nothing = (Parameter("classes", key=label), " labels no document")
             warn(ParameterWarning(nothing, "describe it in other words"))
     weights = _weights(known, kept, len(classes), target_weights)
-    return NameLabels(labels, weights, Table(rows, ClassStart), bool(known.any()))
+    own = description_columns(about, vectorizer)
+    agreement = 1.0 if known.any() else _agreement(X, own, start, len(classes), model.n_jobs)
+    return NameLabels(labels, weights, Table(rows, ClassStart), bool(known.any()), agreement)
 
 
 def _known_labels(y: Any, n: int) -> Any:
@@ -366,15 +390,11 @@ def start_by_meaning(encoder: Any, about: Descriptions, vectors: FloatArray) -> 
 
 def start_by_words(about: Descriptions, vectorizer: Any, X: Any) -> Start:
     """Find the documents that hold the words of one description."""
-    places = {word: j for j, word in enumerate(vectorizer.get_feature_names_out())}
-    analyze = vectorizer.build_analyzer() if hasattr(vectorizer, "build_analyzer") else str.split
     found = np.zeros((X.shape[0], max(len(about), 2)))
-    for c, (name, texts) in enumerate(about.items()):
-        words = [*texts, *(word for text in texts for word in analyze(text))]
-        columns = sorted({place for word in words for place in places_of(word, places, analyze)})
+    for c, (name, columns) in enumerate(description_columns(about, vectorizer).items()):
         if not columns:
             raise _refusal(
-                f" has no word of the texts: {', '.join(texts)!r}",
+                f" has no word of the texts: {', '.join(about[name])!r}",
                 "describe the class by words that occur in them, or use an encoder",
                 name,
             )
@@ -382,6 +402,37 @@ def start_by_words(about: Descriptions, vectorizer: Any, X: Any) -> Start:
     low, high = np.sort(found, axis=1)[:, -2:].T
     nearest = np.where(high > MIN_LEAD * low, found.argmax(axis=1), -1)
     return Start(nearest, nearest >= 0)
+
+
+def description_columns(about: Descriptions, vectorizer: Any) -> dict[str, list[int]]:
+    """Return the columns of the words of each description."""
+    places = {word: j for j, word in enumerate(vectorizer.get_feature_names_out())}
+    analyze = vectorizer.build_analyzer() if hasattr(vectorizer, "build_analyzer") else str.split
+    found = {}
+    for name, texts in about.items():
+        words = [*texts, *(word for text in texts for word in analyze(text))]
+        found[name] = sorted({j for word in words for j in places_of(word, places, analyze)})
+    return found
+
+
+def _agreement(
+    X: Any, own: dict[str, list[int]], start: Start, n_classes: int, n_jobs: int | None
+) -> float:
+    """Return how often names and other words give a document the same class.
+
+    The words are those of no description, and naive Bayes learns them from other documents. So
+    the two readings of a document share nothing but the documents that began.
+    """
+    X = X[:, np.setdiff1d(np.arange(X.shape[1]), [j for some in own.values() for j in some])]
+    usable = (start.nearest >= 0) & (np.diff(X.indptr) > 0)
+    folds = assign_folds(np.where(usable, start.nearest, -1), AGREEMENT_FOLDS)
+    none, found = np.full(X.shape[0], -1), np.full(X.shape[0], -1)
+    for fold in range(AGREEMENT_FOLDS if usable.any() else 0):
+        others = start._replace(sure=start.sure & (folds != fold))
+        said, _ = _said_by_words(X, others, none, n_classes, n_jobs)
+        found[folds == fold] = said[folds == fold]
+    equal = np.count_nonzero(usable & (found == start.nearest))
+    return (equal + 1.0) / (np.count_nonzero(usable) + n_classes)  # by chance, if there are none
 
 
 def _said_by_words(

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._fields import array, number
-from cofactor._types import FloatArray
+from cofactor._types import BoolArray, FloatArray
 from cofactor.estimators.inference import topic_shares
 from cofactor.linear.views import Side
 from cofactor.targets.classes import holds_sets, is_unknown
@@ -33,11 +33,14 @@ class Corpus:
         Sum of each topic's column of the representations.
     n_documents : int
         Their number.
+    links : array (r, k) or None
+        What is predicted for the documents of each topic on average; kept when they are forgotten.
     """
 
     shares: FloatArray = array("r", low=0, high=1)
     masses: FloatArray = array("r", low=0)
     n_documents: int = number(int, low=0)
+    links: FloatArray | None = array("r", "k", default=None)
 
     @classmethod
     def of(cls, S: FloatArray, components: FloatArray) -> Corpus:
@@ -144,6 +147,12 @@ class DocumentRows(NamedTuple):
     def select(self, rows: Any) -> DocumentRows:
         """Return some documents."""
         return DocumentRows(self.X[rows], None if self.side is None else self.side[rows])
+
+    @property
+    def filled(self) -> BoolArray:
+        """Which documents have something that predictions rest on."""
+        words = np.diff(self.X.indptr) > 0
+        return words if self.side is None else words | self.side.filled_rows
 
     @property
     def given(self) -> dict[str, Any]:

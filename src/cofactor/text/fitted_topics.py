@@ -170,8 +170,8 @@ class FittedTopics(FittedState):
         assert self.forgotten is not None  # as `fault` checks
         return self.forgotten
 
-    def without_documents(self) -> FittedTopics:
-        """Return the state without anything that is kept of each document."""
+    def without_documents(self, links: FloatArray | None) -> FittedTopics:
+        """Return the state without anything that is kept of each document but `Corpus.links`."""
         estimator = self.estimator.fitted
         bare = replace(estimator, representation=estimator.representation[:0])
         return replace(
@@ -181,7 +181,7 @@ class FittedTopics(FittedState):
             document_scores=None,
             documents=None,
             batch=None,
-            forgotten=self.corpus,
+            forgotten=replace(self.corpus, links=links),
         )
 
     def fault(self, sizes: FieldSizes) -> str | None:
@@ -190,12 +190,14 @@ class FittedTopics(FittedState):
             return "topic_words_ and probable_coherence_ need each other"
         if (vars(self)["document_topics"] is None) == (self.forgotten is None):
             return "document_topics_ and forgotten_ disagree"
+        if self.target_names and self.forgotten is not None and self.forgotten.links is None:
+            return "forgotten_ lacks what is predicted for the topics"
         if (self.topic_support is None) != (self.topic_labels is None):
             return "topic_support_ and topic_labels_ need each other"
         if self.stability is not None and not len(self.stability):
             return "stability_ is empty"
         head = getattr(self.estimator, "pooled_head", None)
-        width = None if head is None or head.side is None else len(head.side.mean)
+        width = None if head is None or head.vectors is None else len(head.vectors.mean)
         if width != (None if self.encoder is None else self.encoder.width):
             return "encoder_ does not fit the head of estimator_"
         if head is not None and head.further_weights is not None:

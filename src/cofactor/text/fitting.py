@@ -30,15 +30,14 @@ from cofactor.outofcore import RowBlocks
 from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
 from cofactor.targets.task import have_fractions
-from cofactor.text.class_names import ClassStart, name_labels, task_of
+from cofactor.text.class_names import NameLabels, name_labels, task_of
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import count_labels, describe_topics
-from cofactor.text.describe.table import Table
 from cofactor.text.describe.topic_words import Words, even_rows
 from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
 from cofactor.text.encoders import EncoderRecord, encode_texts, speaks, vectors_fit
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.further_words import FurtherWords, are_short, refuse_further_words
+from cofactor.text.further_words import FurtherWords, refuse_further_words
 from cofactor.text.grammar import TrialLabels, grammar_helps, rare_words_help, trial_labels
 from cofactor.text.seeds import (
     Mass,
@@ -50,7 +49,7 @@ from cofactor.text.seeds import (
     seed_prior,
     seeded_start,
 )
-from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
+from cofactor.text.vectorizer.word_vectorizer import WordVectorizer, are_short
 
 MAX_CUT_DOCUMENTS = 2000  # that tell whether words beyond ``max_features`` help to predict
 Returned = TypeVar("Returned")
@@ -104,7 +103,7 @@ def fit_documents(
         fingerprint=digest,
         target_names=target_names(estimator, y),
         **record_side(model, estimator, further),
-        class_starts=plan.starts,
+        class_starts=None if plan.named is None else plan.named.starts,
         documents=FittedDocuments(
             fingerprint(texts), X, estimator, side, further, encoder_asked(model, task)
         ),
@@ -128,15 +127,17 @@ def fit_side(
     ``known`` are the same documents in an earlier fit, ``earlier`` the further words of the fit
     that goes on. ``alone``: there are no further words.
     """
-    vectors = fit_vectors(model, vectorizer, texts, X, y, task, known)
-    further, rows = None, None
+    vectors, found = None, None
+    if _wants_vectors(model, y, task):
+        vectors = _vectors(model, vectorizer, texts, X, known)
     if not alone and _wants_further(model, vectorizer, X, y, task, earlier):
         if known is not None and known.side is not None and known.side.further is not None:
-            further, rows = known.further, known.side.further
+            found = known.further, known.side.further
         elif earlier is not None:
-            further, rows = earlier, earlier.of(texts, vectorizer)
+            found = earlier, earlier.of(texts, vectorizer)
         else:
-            further, rows = FurtherWords.fitted(texts, vectorizer)
+            found = FurtherWords.fitted(texts, vectorizer)
+    further, rows = (None, None) if found is None else found
     return (None if vectors is None and rows is None else Side(vectors, rows)), further
 
 
@@ -164,7 +165,7 @@ def _wants_further(
             ),
             "leave it out",
         )
-    return earlier is not None or model.further_words == "yes" or are_short(X)
+    return earlier is not None or model.further_words == "yes" or are_short(X.shape[0], X.nnz)
 
 
 def _one_class_fault(model: Any, y: Any, task: str) -> str | None:
@@ -176,21 +177,10 @@ def _one_class_fault(model: Any, y: Any, task: str) -> str | None:
     return None if task == "classes" else "y holds numbers"
 
 
-def fit_vectors(
-    model: Any,
-    vectorizer: Any,
-    texts: list[str],
-    X: Any,
-    y: Any,
-    task: str,
-    known: FittedDocuments | None = None,
-) -> FloatArray | None:
-    """Return the vectors of documents for a fit, if the model has an encoder that fits them.
-
-    Those of ``known`` documents are taken from their fit if it asked the same encoder.
-    """
+def _wants_vectors(model: Any, y: Any, task: str) -> bool:
+    """Return whether vectors of documents help to predict what the model predicts."""
     if model.encoder is None or task == "topics":
-        return None
+        return False
     if (fault := _one_class_fault(model, y, task)) is not None:
         raise ParameterError(
             (
@@ -199,6 +189,16 @@ def fit_vectors(
             ),
             "leave it out",
         )
+    return True
+
+
+def _vectors(
+    model: Any, vectorizer: Any, texts: list[str], X: Any, known: FittedDocuments | None
+) -> FloatArray | None:
+    """Return the vectors of documents, if the model's encoder fits them.
+
+    Those of ``known`` documents are taken from their fit if it asked the same encoder.
+    """
     if known is not None and known.encoder is model.encoder:
         return None if known.side is None else known.side.vectors
     if not speaks(model.encoder, getattr(vectorizer, "languages_", ())):
@@ -216,7 +216,7 @@ def fit_vectors(
 def record_side(model: Any, estimator: Any, further: FurtherWords | None) -> dict[str, Any]:
     """Return what to keep of the model's encoder and of further words, if predictions need them."""
     head = getattr(estimator, "pooled_head", None)
-    vectors = head is not None and head.side is not None
+    vectors = head is not None and head.vectors is not None
     words = head is not None and head.further is not None
     return {
         "encoder": EncoderRecord.of(model.encoder) if vectors else None,
@@ -308,8 +308,8 @@ def fit_estimator(
     plan = plan_fit(model, vectorizer, X, y, seed=seed, **weights)
     plan.estimator.set_callbacks(*callbacks_of(model))
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
-    if plan.weak:  # labels from names are no true ones to test with, or to compare with
-        fitted.forget_held_out(familiar=True)
+    if plan.named is not None:
+        plan.named.settle(fitted, X)
     return let_go(model, fitted), plan
 
 
@@ -338,12 +338,12 @@ class FitPlan(NamedTuple):
     weights: dict[str, Any]
     seeds: Seeds
     topics: list[int]  # the topic that each seed pulls
-    starts: Table[ClassStart] | None  # how names of classes gave labels; None if they did not
+    named: NameLabels | None  # labels from names of classes; None if there are none
 
     @property
     def weak(self) -> bool:
         """Whether names of classes gave labels."""
-        return self.starts is not None
+        return self.named is not None
 
     @property
     def seeded(self) -> dict[int, Seed]:
@@ -382,7 +382,7 @@ def plan_fit(
         weights["side"] = side
     estimator = new_estimator(model, task, seed)
     topics = _pull(model, estimator, seeds, X, y, weights) if seeds else []
-    return FitPlan(estimator, y, weights, seeds, topics, found.starts if found else None)
+    return FitPlan(estimator, y, weights, seeds, topics, found)
 
 
 def let_go(model: Any, estimator: Any) -> Any:

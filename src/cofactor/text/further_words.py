@@ -14,26 +14,26 @@ grammatical, and half of that of its pairs.
 
 from __future__ import annotations
 
-from array import array as array_of
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
+from sklearn.preprocessing import normalize
 
 from cofactor._fields import array, strings
-from cofactor._types import BoolArray, FloatArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.errors import Parameter, ParameterError
-from cofactor.text.vectorizer.counts import Frequencies, alphabetical, numbered
+from cofactor.text.vectorizer.counts import Frequencies, alphabetical, count_names, numbered
 from cofactor.text.vectorizer.word_vectorizer import (
-    LIMITS_FROM,
-    SHORT_TEXT,
-    SINGLES_DROPPED_FROM,
     WordVectorizer,
     choose_words,
+    singles_limit,
+    tf_idf,
 )
 
 CHARACTERS = "…"
@@ -66,18 +66,36 @@ class FurtherWords:
     @classmethod
     def fitted(
         cls, texts: list[str], vectorizer: WordVectorizer
-    ) -> tuple[FurtherWords, sp.csr_array]:
-        """Choose the further words of texts; return them, and the texts as rows of length one."""
-        found = _counts(texts, further_reader(vectorizer))
-        limits = MAX_GRAMMAR, MAX_SEQUENCES
-        grammar, characters = (_chosen(*one, most) for one, most in zip(found, limits, strict=True))
-        further = cls([*grammar.names, *characters.names], np.r_[grammar.idf, characters.idf])
-        return further, further._weigh([grammar.counts, characters.counts])
+    ) -> tuple[FurtherWords, sp.csr_array] | None:
+        """Choose the further words of texts; return them, and the texts as rows of length one.
+
+        None if no further word is frequent enough.
+        """
+        places = numbered()
+        counts = _counts(texts, vectorizer, places)
+        found = Frequencies.of(list(places), sp.csc_array(counts), np.arange(len(places)))
+        is_sequence = np.array([name.startswith(CHARACTERS) for name in places], dtype=bool)
+        kept = np.concatenate(
+            [_chosen(found, ~is_sequence, MAX_GRAMMAR), _chosen(found, is_sequence, MAX_SEQUENCES)]
+        )
+        if not len(kept):
+            return None
+        further = cls(found.words[kept].tolist(), found.idf(kept))
+        return further, further._weigh(counts[:, kept])
 
     def of(self, texts: list[str], vectorizer: WordVectorizer) -> sp.csr_array:
         """Return texts as rows of length one."""
-        found = _counts(texts, further_reader(vectorizer), self)
-        return self._weigh([counts for _, counts in found])
+        return self._weigh(_counts(texts, vectorizer, self.places))
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The column of each name."""
+        return {name: j for j, name in enumerate(self.names)}
+
+    @cached_property
+    def n_grammar(self) -> int:
+        """Number of grammatical words and pairs."""
+        return sum(not name.startswith(CHARACTERS) for name in self.names)
 
     def word_parts(
         self, text: str, vectorizer: WordVectorizer, weights: FloatArray
@@ -86,31 +104,26 @@ class FurtherWords:
 
         ``weights`` (w, k) are those of the further words.
         """
-        read = further_reader(vectorizer)
-        words, grammar = read(text)
+        words, grammar = further_reader(vectorizer)(text)
         row = self.of([text], vectorizer).toarray()[0]
-        places = {name: j for j, name in enumerate(self.names)}
         found: dict[str, FloatArray] = {}
         named = [(name, name.split(" ")) for name in grammar]
         named += [(one, [word]) for word in words for one in sequences(word)]
         often = Counter(name for name, _ in named)
         for name, owners in named:
-            if (j := places.get(name)) is None:
+            if (j := self.places.get(name)) is None:
                 continue
             part = row[j] * weights[j] / (often[name] * len(owners))
             for word in owners:
                 found[word] = found.get(word, 0.0) + part
         return found
 
-    @property
-    def _is_sequence(self) -> BoolArray:
-        return np.array([name.startswith(CHARACTERS) for name in self.names], dtype=bool)
-
-    def _weigh(self, counts: list[sp.csr_array]) -> sp.csr_array:
-        """Return tf-idf of counts of words and of sequences, in rows of length one."""
-        ends = np.split(self.idf, [counts[0].shape[1]])
-        parts = [_tf_idf(*part) for part in zip(counts, ends, strict=True)]
-        return _of_length_one(sp.csr_array(sp.hstack(parts)))
+    def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
+        """Return tf-idf of counts: grammatical words and sequences in rows of length one, then the
+        whole."""
+        ends = slice(self.n_grammar), slice(self.n_grammar, None)
+        parts = [tf_idf(counts[:, own], self.idf[own]) for own in ends if len(self.idf[own])]
+        return sp.csr_array(normalize(sp.hstack(parts, format="csr")))
 
 
 def refuse_further_words(model: Any, what: str) -> None:
@@ -123,11 +136,6 @@ def refuse_further_words(model: Any, what: str) -> None:
             ),
             "fit all documents at once, or leave it out",
         )
-
-
-def are_short(X: sp.csr_array) -> bool:
-    """Return whether texts have so few words on average that further ones help."""
-    return X.shape[0] >= LIMITS_FROM and X.nnz < SHORT_TEXT * X.shape[0]
 
 
 def further_reader(vectorizer: WordVectorizer) -> Reader:
@@ -160,62 +168,20 @@ def sequences(word: str) -> list[str]:
     ]
 
 
-def _counts(
-    texts: list[str], read: Reader, known: FurtherWords | None = None
-) -> list[tuple[list[str], sp.csr_array]]:
-    """Count grammatical words and pairs, and sequences; those that are known, if some are given."""
-    pairs = [read(text) for text in texts]
-    split = 0 if known is None else int(np.count_nonzero(~known._is_sequence))
-    names = ([], []) if known is None else (known.names[:split], known.names[split:])
-    grammar = _tally((grammar for _, grammar in pairs), names[0], known is not None)
-    words, in_texts = _tally((words for words, _ in pairs), [], False)
-    sequenced, in_words = _tally(map(sequences, words), names[1], known is not None)
-    return [grammar, (sequenced, sp.csr_array(in_texts @ in_words))]
+def _counts(texts: list[str], vectorizer: WordVectorizer, places: dict[str, int]) -> sp.csr_array:
+    """Count grammatical words, pairs and sequences; those that have a place, or get one."""
+    pairs, words = [*map(further_reader(vectorizer), texts)], numbered()
+    in_texts = count_names((own for own, _ in pairs), words)
+    grammar = count_names((grammar for _, grammar in pairs), places)
+    in_words = count_names(map(sequences, words), places)
+    grammar.resize(len(texts), len(places))
+    return sp.csr_array(grammar + in_texts @ in_words)
 
 
-def _tally(
-    lists: Iterable[list[str]], known: list[str], closed: bool
-) -> tuple[list[str], sp.csr_array]:
-    """Count names in lists; if the known names are all that count, leave out others."""
-    places = numbered(known)
-    found, ends = array_of("q"), [0]
-    for names in lists:
-        found.extend(map(places.__getitem__, names))
-        ends.append(len(found))
-    counts = sp.csr_array(
-        (np.ones(len(found)), np.array(found, dtype=np.int64), ends),
-        shape=(len(ends) - 1, len(places)),
-    )
-    counts.sum_duplicates()
-    return (known, counts[:, : len(known)]) if closed else (list(places), counts)
-
-
-class _Chosen(NamedTuple):
-    """Names in alphabetical order, their weights, and how often each text has them."""
-
-    names: list[str]
-    idf: FloatArray
-    counts: sp.csr_array
-
-
-def _chosen(names: list[str], counts: sp.csr_array, most: int) -> _Chosen:
-    """Return the names to keep."""
-    order = alphabetical(names)
-    found = Frequencies.of(names, sp.csc_array(counts), order)
-    least = 2 if found.documents < SINGLES_DROPPED_FROM else 3
-    kept = choose_words(found, min_df=least, max_df=1.0, most=most, least=0)
-    idf = np.log((1 + found.documents) / (1 + found.documents_with[kept])) + 1.0
-    return _Chosen(found.words[kept].tolist(), idf, sp.csr_array(counts[:, order[kept]]))
-
-
-def _tf_idf(counts: sp.csr_array, idf: FloatArray) -> sp.csr_array:
-    rows = sp.csr_array(counts, copy=True)
-    rows.sort_indices()  # so that sums over a row do not depend on the order of counting
-    rows.data = (1.0 + np.log(rows.data)) * idf[rows.indices]
-    return _of_length_one(rows)
-
-
-def _of_length_one(rows: sp.csr_array) -> sp.csr_array:
-    squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    rows.data = rows.data / np.repeat(np.sqrt(squares), np.diff(rows.indptr))
-    return rows
+def _chosen(found: Frequencies, some: BoolArray, most: int) -> IntArray:
+    """Return the places of the names to keep, in alphabetical order; one text is never enough."""
+    own = np.flatnonzero(some)
+    order = own[alphabetical(found.words[own].tolist())]
+    least = 1 + singles_limit(found.documents)
+    kept = choose_words(found.of_some(order), min_df=least, max_df=1.0, most=most, least=0)
+    return np.asarray(order[kept])

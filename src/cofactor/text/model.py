@@ -74,7 +74,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         model2vec, or "wordllama" (English) if that package is installed. The vectors help to
         predict classes, most of all with few labels; topics are made of words alone. Predictions
         need the same encoder.
-    further_words : {"auto", "yes", "no"}, default="no"
+    further_words : {"auto", "yes", "no"}, default="auto"
         Whether classes are also predicted from grammatical words ("how many") and from sequences of
         three to five characters of any word; topics are made of content words alone. Held-out
         labels weigh both. "auto": if there are at least 50 documents, with fewer than 20 different
@@ -227,7 +227,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         task: str = "auto",
         vectorizer: Any = None,
         encoder: Any = None,
-        further_words: str = "no",
+        further_words: str = "auto",
         language: str | Iterable[str] | None = "auto",
         classes: Iterable[str] | Mapping[str, str | Iterable[str]] | None = None,
         seeds: Mapping[str, Iterable[str]] | None = None,
@@ -631,11 +631,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         Table
             topic, name, words, weights (probabilities of the words), share of the corpus, label
-            (the class predicted for a text made only of this topic) and its weight, coherence of
-            the first ten words, labels (number of labelled documents with this main topic), and
-            stability with its interval, if measured. The weight of a label is its probability for
-            a text made only of this topic, shrunk as if each topic had two more labels in the
-            proportions of all labels.
+            (the class that is most probable in its documents) and its weight, coherence of the
+            first ten words, labels (number of labelled documents with this main topic), and
+            stability with its interval, if measured. The weight of a label is its mean probability
+            in the documents, which count by their shares in the topic.
 
         Examples
         --------
@@ -649,6 +648,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     def documents(self, X: Iterable[Any] | None = None) -> Table[summaries.Document]:
         """Describe documents: main topic and its share, prediction and confidence.
+
+        A document of which the model knows nothing has no prediction.
 
         Parameters
         ----------
@@ -744,8 +745,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         --------
         >>> model.class_summaries(2)
         label    keywords        topics
-        billing  amount invoice  0.999 0.000791
-        support  app login       0.00101 0.999
+        billing  amount invoice  0.998 0.00157
+        support  app login       0.00396 0.996
         """
         check_is_fitted(self, "estimator_")
         return summaries.class_table(self, n_words)
@@ -1303,11 +1304,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return plot_topics(self, topics=topics, n_words=n_words, by=by)
 
     def plot_classes(self, *, ax: Any = None) -> Any:
-        """Draw topics × classes: the probability of each class for a text made only of one topic.
+        """Draw topics × classes: the mean probability of each class in the documents of a topic.
         Requires ``cofactor[plot]``.
 
-        Probabilities are shrunk as in ``topics``. Topics of the same class are grouped. At most
-        the 30 largest topics and 25 largest classes are drawn.
+        Topics of the same class are grouped. At most the 30 largest topics and 25 largest classes
+        are drawn.
 
         Parameters
         ----------
@@ -1514,7 +1515,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ['billing']
         """
         check_is_fitted(self, "estimator_")
-        return copy.copy(self).set_fitted(self.fitted.without_documents())
+        links = predictions.topic_links(self) if predictions.has_head(self.estimator_) else None
+        return copy.copy(self).set_fitted(self.fitted.without_documents(links))
 
     def report(
         self,

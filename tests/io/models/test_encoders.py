@@ -35,9 +35,9 @@ def test_predictions_come_back_bit_for_bit(model, folder):
     assert_array_equal(again.document_scores_, model.document_scores_)
     assert again.explain("rocket to the moon") is not None
     head, own = again.estimator_.pooled_head, model.estimator_.pooled_head
-    assert_array_equal(head.side.mean, own.side.mean)
-    assert head.side.scale == own.side.scale
-    assert_array_equal(head.side_weights, own.side_weights)
+    assert_array_equal(head.vectors.mean, own.vectors.mean)
+    assert head.vectors.scale == own.vectors.scale
+    assert_array_equal(head.vector_weights, own.vector_weights)
     assert again.refit(TEXTS, SOME).fitted.encoder.name == model.fitted.encoder.name
 
 
@@ -96,7 +96,10 @@ def test_heads_and_encoders_that_disagree_are_not_saved(model, tmp_path):
     with pytest.raises(ValueError, match="encoder_ does not fit the head"):
         lost.save(tmp_path / "model")
     head = model.estimator_.pooled_head
-    for broken in (replace(head, side=None), replace(head, side_weights=head.side_weights[:4])):
+    for broken in (
+        replace(head, vectors=None),
+        replace(head, vector_weights=head.vector_weights[:4]),
+    ):
         estimator = model.estimator_.with_fitted(replace(model.estimator_.fitted, head=broken))
         with pytest.raises(ValueError, match="cannot be saved"):
             TopicModel(4).set_fitted(replace(model.fitted, estimator=estimator)).save(

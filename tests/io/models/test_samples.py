@@ -34,7 +34,7 @@ def test_predictions_read_nothing_of_the_training_documents(folder, model):
     assert again.explain(NEW[0]).words == model.explain(NEW[0]).words
     assert has_read(again) == []
     assert again.topics() == model.topics()
-    assert has_read(again) == ["document_topics"]
+    assert has_read(again) == ["document_topics", "document_scores"]
 
 
 def test_documents_stay_readable_when_the_folder_is_gone(folder, model):

@@ -1,4 +1,4 @@
-"""Labels behind topics, and links that are shrunk by them."""
+"""Labels behind topics, and their links to classes."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from cofactor import TopicModel, load_model
 from cofactor.estimators.inference import topic_shares
-from cofactor.text.describe.predictions import topic_links
+from cofactor.text import WordVectorizer
 from subjects import LABELS, SOME, TEXTS
 
 
@@ -23,23 +23,43 @@ def test_labels_are_counted_by_main_topic(model):
         assert_array_equal(model.topic_labels_[k], expected)
 
 
-def test_links_are_shrunk_to_the_shares_of_all_labels(model):
-    shares = np.array([(name == SOME).sum() for name in model.target_names_]) / (SOME != "").sum()
-    links = topic_links(model.estimator_)
-    for topic, row in zip(model.topics(), links, strict=True):
-        c = row.argmax()
-        assert topic.label == model.target_names_[c]
-        expected = (topic.labels * row[c] + 2 * shares[c]) / (topic.labels + 2)
-        assert topic.label_weight == pytest.approx(expected)
+def test_links_are_the_mean_predictions_of_the_documents_of_a_topic(model):
+    S = model.document_topics_ * model.estimator_.components_.sum(axis=1)
+    shares = S / S.sum(axis=1, keepdims=True)
+    P = model.predict_proba(TEXTS)
+    for k, topic in enumerate(model.topics()):
+        mean = np.average(P, axis=0, weights=shares[:, k])
+        assert topic.label == model.target_names_[mean.argmax()]
+        assert topic.label_weight == pytest.approx(mean.max(), rel=1e-6)
+    small = model.forget_documents()
+    assert small.topics() == model.topics()
+    assert small.class_summaries() == model.class_summaries()
 
 
-def test_one_label_does_not_look_like_certainty():
-    """Five classes, one label each: every link is a guess."""
-    texts = [f"{name} {name}s {name}ing" for name in ("moon", "puck", "bible", "oven", "bank")] * 6
-    y = [text.split()[0] if i < 5 else "" for i, text in enumerate(texts)]
-    model = TopicModel(5, random_state=0).fit(texts, y)
-    assert topic_links(model.estimator_).max(axis=1).min() > 0.5
-    assert max(model.topics().column("label_weight")) < 0.5
+@pytest.mark.parametrize("kind", ["further words", "vectors"])
+def test_links_say_what_is_predicted_whatever_predicts_it(kind):
+    """The words of topics say nothing about the classes."""
+    random = np.random.default_rng(0)
+    things = ["river lake shore", "castle tower wall", "bread cheese oven"]
+    y = np.arange(300) % 3
+    asked = np.array(["where is the", "how many are in the", "who was on the"])[y]
+    texts = [f"{a} {things[random.integers(3)]}" for a in asked]
+    names = np.array(["place", "number", "person"])[y]
+
+    def encode(texts):
+        words = "where", "how", "who", *(one.split()[0] for one in things)
+        return np.array([[word in text for word in words] for text in texts], dtype=float) + 0.01
+
+    settings = {"further_words": "yes"}
+    if kind == "vectors":
+        settings = {"encoder": encode, "further_words": "no", "vectorizer": WordVectorizer()}
+    model = TopicModel(3, random_state=0, **settings)
+    model.fit(texts, [name if i < 90 else "" for i, name in enumerate(names)])
+    assert np.mean(model.predict(texts) == names) > 0.95
+    main = model.document_topics_.argmax(axis=1)
+    for topic in model.topics():
+        own = names[main == topic.topic]
+        assert topic.label_weight == pytest.approx(np.mean(own == topic.label), abs=0.1)
 
 
 def test_other_targets():

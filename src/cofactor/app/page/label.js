@@ -118,7 +118,7 @@ function showDocument(found) {
   }
   fill(parts.head, make("span", { class: `badge ${found.reason.split(" ")[0]}` }, found.reason),
     make("span", { class: "muted" }, `row ${found.name}`), found.date && make("span", { class: "muted" }, found.date),
-    make("span", { class: "muted topic" }, found.topic >= 0 ? own(found.topic_name) : "no known words"),
+    make("span", { class: "muted topic" }, found.topic >= 0 ? own(found.topic_name) : "no topic"),
     found.flagged && make("span", { class: "badge flag" }, "flagged"),
     found.unlike && !found.source && found.reason !== UNLIKE && make("span", { class: "badge" }, `▲ ${UNLIKE}`),
     found.source && make("span", { class: "badge done" }, found.source === "table" ? "label in the table" : "reviewed"));

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cofactor.io.errors import printable
+from cofactor.text.describe.predictions import UNCHECKED
 
 MAX_VALUE_CHARACTERS = 500
 """Largest number of characters of a note."""
@@ -29,10 +30,18 @@ def card(facts: dict[str, Any]) -> str:
         _table(("parameter", "value"), list(facts["settings"].items())),
         "## Limits",
         "Predictions hold for data like those the model was fitted on. Words that it has not seen "
-        "do not count. Confidences of the pooled head are weighed by held-out labels; those of "
-        "other heads are shares of what the topics say, not tested probabilities.",
+        f"do not count. {_confidences(facts)}",
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _confidences(facts: dict[str, Any]) -> str:
+    if facts["data"]["targets"] and not facts["fit"]["expected"]:
+        return UNCHECKED
+    return (
+        "Confidences of the pooled head are weighed by held-out labels; those of other heads are "
+        "shares of what the topics say, not tested probabilities."
+    )
 
 
 def _summary(facts: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -107,8 +116,7 @@ def _topics(description: dict[str, Any] | None) -> list[str]:
 
 MEANINGS = {
     "labels": "Labels are labelled documents that are mostly of the topic. A link in per cent is "
-    "the probability of the class for a document of this topic alone, shrunk as if each topic had "
-    "two more labels, divided as all labels are.",
+    "the mean probability of the class in the documents of the topic.",
     "stability": "Stability, from 0 to 1, says how much of a topic is found again if documents and "
     "labels are drawn again; the interval holds 95 % of the draws.",
 }

@@ -35,6 +35,10 @@ class NoModelError(ModelFormatError):
     """A folder has no model, or one of a newer version; it is not damaged."""
 
 
+class NoEncoderError(NoModelError):
+    """The encoder of a model is missing, or another one was given."""
+
+
 @dataclass(frozen=True)
 class Form:
     """How objects of one type are taken apart and put together again.

@@ -21,12 +21,19 @@ from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import PooledHead
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
-from cofactor.io.models.codec import Codec, Form, ModelFormatError, NoModelError, Parts
+from cofactor.io.models.codec import (
+    Codec,
+    Form,
+    ModelFormatError,
+    NoEncoderError,
+    NoModelError,
+    Parts,
+)
 from cofactor.io.models.reservoirs import RESERVOIR_FIELDS, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
 from cofactor.linear.familiar import FamiliarSamples
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.views import Axes, SideView, View
+from cofactor.linear.views import Axes, VectorView, View
 from cofactor.targets.classes import ClassCoding
 from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
@@ -126,10 +133,9 @@ def restore_encoder(model: Any, encoder: Any) -> None:
             "cofactor.load_model(path, encoder=...)"
         )
     if encoder is None and not is_here(record.name):
-        raise NoModelError(
+        raise NoEncoderError(
             f"its encoder {record.name!r} is not a folder on this machine, and loading downloads "
-            f"nothing; pass it: load_model(path, encoder={record.name!r}), or "
-            f"--encoder {record.name}"
+            f"nothing; pass it: load_model(path, encoder={record.name!r})"
         )
     encoder = record.name if encoder is None else encoder
     try:
@@ -139,9 +145,9 @@ def restore_encoder(model: Any, encoder: Any) -> None:
             f"its encoder, {record.name}, fails: {str(error).rstrip('.')}"
         ) from error
     if apart is not None:
-        raise NoModelError(
+        raise NoEncoderError(
             f"the encoder is not that of the fit, {record.name}, because {apart}; pass that one: "
-            "load_model(path, encoder=...), or --encoder"
+            "load_model(path, encoder=...)"
         )
     model.encoder = encoder
 
@@ -377,7 +383,7 @@ _DATACLASSES: dict[str, type] = {
     "CellModel": MissingCells,
     "PooledHead": PooledHead,
     "View": View,
-    "SideView": SideView,
+    "VectorView": VectorView,
     "Axes": Axes,
     "FamiliarSamples": FamiliarSamples,
     "ExpectedScore": ExpectedScore,

@@ -277,13 +277,14 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
     numeric, together, unknown = found.form == "numbers", merges(found.counts), marks(found.counts)
     proposed = found.counts.without(unknown).form  # of the labels as the next command reads them
     named = len(found.classes) - len(together) - len(unknown)
-    classes = 0 if proposed == "numbers" else named
+    doubtful = bool(refusal(found.counts))
+    classes = 0 if proposed == "numbers" or doubtful else named
     return {
         "rows": found.rows,
         "labelled": found.labelled,
         "labelled_share": found.labelled / found.rows,
         "labels_are": found.form,
-        "doubtful_labels": bool(refusal(found.counts)),
+        "doubtful_labels": doubtful,
         "classes": {} if numeric else dict(found.classes.most_common()),
         "range": _range(found) if numeric else None,
         "empty": asdict(found.empty),
@@ -295,7 +296,7 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
         "marks": unknown,
         "separator_to_try": separator(found),
         "rare": found.rare,
-        "suggested_topics": suggest_topics(classes, found.distinct),
+        "suggested_topics": suggest_topics(classes, found.rows),
         "advice": advise(found, label),
     }
 

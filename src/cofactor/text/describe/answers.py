@@ -6,7 +6,8 @@ the columns that a user asked for, row by row, for the command ``cofactor predic
 
 A missing or doubtful prediction comes with a reason:
 
-- a document without known words has no prediction, no topic and no probabilities;
+- a document of which the model knows nothing has no prediction, no topic and no probabilities; one
+  without words of topics may have a prediction, from further words or vectors;
 - a prediction less probable than ``abstain`` is left out;
 - a document that is unlike the labelled ones of its class is marked; with ``abstain``, its
   prediction is left out;
@@ -174,7 +175,7 @@ class AnswerColumns:
     def rows(self, answers: DocumentAnswers) -> Iterator[list[Any]]:
         """Yield the cells of each document; a set of labels is a tuple, a missing cell None."""
         for d, document in enumerate(answers.documents):
-            if document.topic < 0:
+            if document.is_blank:
                 before = self.names.index("reason")
                 rest = len(self.names) - before - 1
                 yield [*[None] * before, NO_WORD, *[None] * rest]
@@ -183,8 +184,9 @@ class AnswerColumns:
 
     def _predicted(self, answers: DocumentAnswers, d: int, document: Document) -> list[Any]:
         """Return prediction, confidence or bounds, topic and reason."""
+        topic = document.name if document.topic >= 0 else None
         if self.kind == "numbers":
-            return [*self._numbers(answers, d, document), document.name, None]
+            return [*self._numbers(answers, d, document), topic, None]
         predicted, sure, reason = document.prediction, document.confidence, None
         if self.kind == "topics":
             reason = NO_LABELS
@@ -199,7 +201,7 @@ class AnswerColumns:
             doubtful = self._unsure(answers, d)[0]
             cells = [None if no else cell for no, cell in zip(doubtful, cells, strict=True)]
             reason = ABSTAINED if doubtful.any() else None
-        return [*cells, sure, document.name, reason]
+        return [*cells, sure, topic, reason]
 
     def _numbers(self, answers: DocumentAnswers, d: int, document: Document) -> list[Any]:
         """Return each predicted number with its bounds, whole numbers if the user wants them."""
@@ -254,7 +256,8 @@ class AnswerColumns:
                 cells += [self.targets[c], float(P[d, c])]
             cells += P[d].tolist() if self.all_classes else []
         if self.topics:
-            cells += [document.topic, document.share, *answers.shares[d].tolist()]
+            main = [document.topic, document.share] if document.topic >= 0 else [None, None]
+            cells += [*main, *answers.shares[d].tolist()]
         return cells
 
 

@@ -350,8 +350,8 @@ class Explanation:
 
     @property
     def is_known(self) -> bool:
-        """Whether the model knows a word of the document; otherwise it predicts nothing."""
-        return bool(self.topics.any())
+        """Whether the model knows something of the document; otherwise it predicts nothing."""
+        return bool(self.topics.any() or self.class_parts.any())
 
     @property
     def predicted(self) -> int | None:
@@ -544,10 +544,10 @@ def _side_parts(model: Any, side: Side | None, text: str) -> dict[str, np.ndarra
     if head.further is not None:
         weights = head.further_weights / head.further.scale
         each += model.fitted.further.word_parts(text, model.vectorizer_, weights).items()
-    if head.side is not None and side.vectors is not None and side.vectors.any():
-        parts = text_parts(model.encoder, text, head.side_weights / head.side.scale)
+    if head.vectors is not None and side.vectors is not None and side.vectors.any():
+        parts = text_parts(model.encoder, text, head.vector_weights / head.vectors.scale)
         if parts is None:
-            parts = {WHOLE_TEXT: (head.side.of(side.vectors) @ head.side_weights)[0]}
+            parts = {WHOLE_TEXT: (head.vectors.of(side.vectors) @ head.vector_weights)[0]}
         each += parts.items()
     for word, part in each:
         key = word if word == WHOLE_TEXT else word.casefold()

@@ -13,11 +13,24 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.estimators.inference import topic_means, topic_shares
 from cofactor.estimators.validation import as_divergence
 from cofactor.targets.reading import cells_of, is_matrix, readable, table_of
 from cofactor.targets.task import are_numbers
 
 ESTIMATORS = {"topics": NMF, "classes": SSNMFClassifier, "numbers": SSNMFRegressor}
+
+UNCHECKED = (
+    "No held-out label has checked the confidences of this model, so they may be far too high or "
+    "too low."
+)
+"""To be said where no score can be expected, such as where classes have names but no labels."""
+
+
+def unchecked(estimator: Any) -> bool:
+    """Return whether the confidences of an estimator for classes were checked by no label."""
+    classes = predicted_kind(estimator) == "classes"
+    return classes and getattr(estimator, "expected_score_", None) is None
 
 
 def infer_task(y: Any, asked: str = "auto") -> str:
@@ -104,6 +117,17 @@ def scores_of(estimator: Any, X: Any, S: np.ndarray, side: Any = None) -> np.nda
     return np.asarray(estimator.scores(X, representation=S, **given))
 
 
+def blank_rows(estimator: Any, S: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return which documents the model knows nothing of, so that it predicts nothing.
+
+    They have no topic and, if predictions rest on more than words, the scores of an empty text.
+    """
+    blank, head = ~S.any(axis=1), getattr(estimator, "pooled_head", None)
+    if head is not None and head.needs_side:
+        blank &= (scores == head.base).all(axis=1)
+    return np.asarray(blank)
+
+
 def unlike_of(estimator: Any, X: Any, scores: np.ndarray) -> list[float | None]:
     """Return how unlike the labelled documents of its class each document is; None if unknown."""
     if X is None or predicted_kind(estimator) != "classes" or estimator.pooled_head is None:
@@ -130,14 +154,25 @@ def document_scores(model: Any) -> np.ndarray:
     return np.asarray(S @ estimator.target_components_ if kept is None else kept)
 
 
-def topic_links(estimator: Any) -> np.ndarray:
-    """Return what is predicted for a document of usual size made only of one topic: probabilities
-    or numbers with the pooled head, fitted targets with the others (n_topics × n_targets)."""
-    scores = np.asarray(estimator.topic_scores())
-    if estimator.pooled_head is None:
-        return scores
-    P, predicted = predict_rows(estimator, scores)
-    return predicted.reshape(len(scores), -1) if P is None else P
+def topic_links(model: Any) -> np.ndarray:
+    """Return what is predicted for the documents of each topic on average: probabilities of classes
+    or labels, or numbers (n_topics × n_targets).
+
+    Documents count by their shares in the topic. A model that forgot them has kept the result.
+    """
+    estimator, kept = model.estimator_, model.fitted.forgotten
+    if kept is not None:
+        return np.asarray(kept.links)
+    return mean_predictions(estimator, model.document_topics_, document_scores(model))
+
+
+def mean_predictions(estimator: Any, S: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return `topic_links` for documents with representations S and scores."""
+    shares = topic_shares(S, estimator.components_)
+    if predicted_kind(estimator) != "numbers":
+        return topic_means(np.asarray(estimator.probabilities(scores)), shares)
+    means = topic_means(scores, shares)  # of logarithms, if the scores are
+    return np.asarray(estimator.read(means)).reshape(len(means), -1)
 
 
 def read_predictions(estimator: Any, scores: np.ndarray, names: list[Any]) -> tuple[list, list]:

@@ -1,10 +1,8 @@
 """Tables of a fitted topic model: its topics, documents and classes, and the labels behind topics.
 
 The support of a topic is the number of labelled documents with this main topic. Its link to a class
-is the probability of the class for a text made only of this topic. Links are shown shrunk, as if
-every topic had `EXTRA_LABELS` more labels in the proportions of all labels. (This is the mean of a
-Dirichlet posterior, where the labels behind the topic support its link.) If a fifth of all labels
-have the class, 98 % from a single label becomes 46 %, and from fifty labels 95 %.
+is the probability of the class in the topic's documents on average, whatever predicts it: words,
+further words, vectors, or names of classes.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from cofactor.model_selection.stability import stability_interval
 from cofactor.targets.classes import encode_classes
 from cofactor.targets.reading import read_numbers, readable, tall
 from cofactor.text.describe.predictions import (
+    blank_rows,
     has_head,
     number_decimals,
     predicted_kind,
@@ -35,7 +34,6 @@ from cofactor.text.seeds import Seed
 
 COHERENCE_WORDS = 10
 ORDERS = ("coherence", "probability")  # of the words of a topic
-EXTRA_LABELS = 2.0
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,10 @@ class Topic:
     words: tuple[str, ...]  # best first
     weights: tuple[float, ...]  # their probabilities in the topic
     share: float  # of the corpus; all documents count equally
-    label: Any  # the class predicted for the topic alone; None without a target, or with several
-    label_weight: Any  # shrunk probability of that class; the value of a number, a tuple of several
+    label: (
+        Any  # the class that is most probable in its documents; None without one, or with several
+    )
+    label_weight: Any  # mean probability of that class; the value of a number, a tuple of several
     coherence: float  # mean NPMI of the first ten words in the training documents
     labels: int | None = None  # labelled documents with this main topic; None if unknown
     stability: float | None = None  # None if it was not measured
@@ -60,12 +60,17 @@ class Document:
     """One document."""
 
     document: int
-    topic: int  # the main topic; −1 for a document without known words
+    topic: int  # the main topic; −1 for a document without words of topics
     name: str  # of that topic
     share: float  # of that topic in the document
-    prediction: Any
+    prediction: Any  # None if the model knows nothing of the document
     confidence: float | None  # probability of the prediction; None for numbers
     unlike: float | None = None  # share of the class nearer to its labelled documents; or unknown
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the model knows nothing of the document."""
+        return self.topic < 0 and self.prediction is None
 
 
 @dataclass(frozen=True)
@@ -132,8 +137,8 @@ def model_words(model: Any) -> np.ndarray:
 
 
 def topic_classes(model: Any) -> tuple[list[Any], list[Any]]:
-    """Return the class predicted for each topic alone, and its shrunk probability; None without a
-    target.
+    """Return the class that is most probable in the documents of each topic, and its mean
+    probability; None without a target.
 
     A number has its name in place of a class, and its value. Several numbers are not comparable, so
     a topic has the values of all of them and none of the names.
@@ -142,23 +147,11 @@ def topic_classes(model: Any) -> tuple[list[Any], list[Any]]:
     none: list[Any] = [None] * len(estimator.components_)
     if not has_head(estimator):
         return none, none
-    best, links = topic_links(estimator).argmax(axis=1), shown_links(model)
+    links = topic_links(model)
+    best = links.argmax(axis=1)
     if predicted_kind(estimator) == "numbers" and links.shape[1] > 1:
         return none, [tuple(row) for row in links.tolist()]
     return [model.target_names_[c] for c in best], links[np.arange(len(best)), best].tolist()
-
-
-def shown_links(model: Any) -> np.ndarray:
-    """Return the links of topics to show (n_topics × n_targets): shrunk probabilities of classes;
-    for numbers, the values."""
-    estimator = model.estimator_
-    links = topic_links(estimator)
-    if predicted_kind(estimator) == "numbers":
-        return links
-    if estimator.pooled_head is None:
-        links = links / np.maximum(links.sum(axis=1, keepdims=True), 1e-300)
-    support = getattr(model, "topic_support_", None)
-    return links if support is None else shrink_links(links, support, model.topic_labels_)
 
 
 def topic_trust(model: Any) -> list[tuple[int | None, float | None, tuple[float, float] | None]]:
@@ -264,10 +257,17 @@ def document_table(model: Any, S: np.ndarray, scores: np.ndarray, X: Any = None)
     shares = topic_shares(S, estimator.components_)
     best = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).tolist()
     predicted = read_predictions(estimator, scores, model.target_names_)
-    unlike = unlike_of(estimator, X, scores)
+    columns = zip(best, *predicted, unlike_of(estimator, X, scores), strict=True)
+    blank = blank_rows(estimator, S, scores)
     rows = [
-        Document(d, k, names[k] if k >= 0 else "", float(shares[d, max(k, 0)]), *rest)
-        for d, (k, *rest) in enumerate(zip(best, *predicted, unlike, strict=True))
+        Document(
+            d,
+            k,
+            names[k] if k >= 0 else "",
+            float(shares[d, max(k, 0)]),
+            *((None, None, None) if blank[d] else told),
+        )
+        for d, (k, *told) in enumerate(columns)
     ]
     return Table(rows, Document)
 
@@ -279,7 +279,7 @@ def class_table(model: Any, n_words: int) -> Table[TopicClass]:
         return Table([], TopicClass)
     B = estimator.target_components_  # used for numbers, whose links may be negative
     if predicted_kind(estimator) != "numbers":
-        B = topic_links(estimator) * estimator.components_.sum(axis=1)[:, None]
+        B = topic_links(model) * estimator.components_.sum(axis=1)[:, None]
     corpus = model.fitted.corpus
     parts = class_topics(corpus.masses, B)
     scores = keyword_scores(parts, corpus.shares, profiles(shown_topics(model)))
@@ -338,25 +338,3 @@ def _known_cells(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray
     targets, _ = encode_classes(y, n_samples=n, coding=estimator.coding)
     values = targets.values
     return targets.labelled, (values.toarray() if hasattr(values, "toarray") else values) > 0
-
-
-def shrink_links(links: np.ndarray, support: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Shrink links towards the shares of the classes among all labels (n_topics × n_classes).
-
-    Parameters
-    ----------
-    links : array (n_topics, n_classes)
-        Probabilities of classes or labels for each topic.
-    support, labels : array (n_topics,) and (n_topics, n_classes)
-        From `count_labels`.
-
-    Examples
-    --------
-    >>> links = np.array([[0.98, 0.02], [0.02, 0.98]])
-    >>> shrink_links(links, np.array([1, 99]), np.array([[1, 0], [0, 99]])).round(2)
-    array([[0.33, 0.67],
-           [0.02, 0.98]])
-    """
-    total, own = support.sum(), support[:, None]
-    shares = labels.sum(axis=0) / total if total else np.full(links.shape[1], 1 / links.shape[1])
-    return np.asarray((own * links + EXTRA_LABELS * shares) / (own + EXTRA_LABELS))

@@ -86,8 +86,8 @@ def refit(
         estimator, some, labels, iterations, model.callbacks, model.estimator_, **given
     )
     fitted = let_go(model, fitted)
-    if named is not None:  # labels from names are no true ones to test with, or to compare with
-        fitted.forget_held_out(familiar=True)
+    if named is not None:
+        named.settle(fitted, some)
     learned = {
         "target_names": target_names(fitted, y),
         "documents": FittedDocuments(

@@ -15,7 +15,7 @@ from cofactor.linear.pool import held_out_scores
 from cofactor.linear.views import Side
 from cofactor.targets.classes import encode_classes, label_shares, read_targets
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import known_rows, read_documents
+from cofactor.text.documents import DocumentRows, known_rows, read_documents
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def judge_labels(
     Parameters
     ----------
     X : csr_array (n, m)
-        Documents; empty ones are not judged.
+        Documents; those without words or a side are not judged.
     labels : array (n,)
         Indices of the classes; −1 is unlabelled.
     n_jobs : int, optional
@@ -86,7 +86,7 @@ def judge_labels(
     array (n, k) or None
         Rows that are not judged are NaN. None if there are too few labels.
     """
-    judged = (labels >= 0) & (np.diff(X.indptr) > 0)
+    judged = (labels >= 0) & DocumentRows(X, side).filled
     sizes = np.bincount(labels[judged], minlength=max(1, int(labels.max()) + 1))
     if np.count_nonzero(sizes) < 2 or sizes.max() < 2:
         return None
@@ -96,7 +96,7 @@ def judge_labels(
     with Threads(n_jobs) as threads:
         ones = np.ones(len(labels))
         scores = held_out_scores(
-            observe(X), ones, shares[:, seen], judged, threads, side, exposed=exposed
+            observe(X), ones, shares[:, seen], judged, threads, side=side, exposed=exposed
         )
     found[:, seen] = log_softmax(scores, axis=1)
     return found

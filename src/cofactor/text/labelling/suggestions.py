@@ -37,7 +37,7 @@ from cofactor.metrics.topics import top_places
 from cofactor.targets.classes import read_targets
 from cofactor.targets.reading import known_values, labelled_mask
 from cofactor.text.describe.answers import answers_of, represent_documents
-from cofactor.text.describe.predictions import label_thresholds, predicted_kind
+from cofactor.text.describe.predictions import blank_rows, label_thresholds, predicted_kind
 from cofactor.text.describe.summaries import topic_counts
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import known_rows, read_documents
@@ -76,6 +76,8 @@ class Candidates:
         Vectors of an encoder.
     n_labels : int
         Number of labels that the model knows, of these rows or of others.
+    blank : array (n,) or None
+        Which rows the model knows nothing of; these are not chosen. None: those without words.
     """
 
     rows: Any
@@ -86,6 +88,7 @@ class Candidates:
     covered: np.ndarray
     side: np.ndarray | None = None
     n_labels: int = 0
+    blank: np.ndarray | None = None
 
 
 def choose_rows(
@@ -184,7 +187,9 @@ class _ChosenRows:
     rows: list[tuple[int, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.known = self.candidates.labelled.copy()  # labelled or chosen
+        blank = self.candidates.blank
+        blank = np.diff(self.candidates.rows.indptr) == 0 if blank is None else blank
+        self.known = self.candidates.labelled | blank  # labelled, blank or chosen
 
     def take(self, ranked: Iterator[list[int]], end: int, reason: str) -> None:
         """Choose one row from each of the next groups, until there are ``end`` rows."""
@@ -194,9 +199,9 @@ class _ChosenRows:
                 self.known[row] = True
 
     def _is_new(self, row: int) -> bool:
-        """Return whether a row has words and does not nearly repeat a labelled or chosen row."""
+        """Return whether a row is not blank and does not nearly repeat a labelled or chosen one."""
         X = self.candidates.rows
-        if self.known[row] or X.indptr[row] == X.indptr[row + 1]:
+        if self.known[row]:
             return False
         likeness = (X @ X[[row]].T).toarray()[:, 0]
         return not bool((likeness[self.known] >= MIN_DUPLICATE).any())
@@ -257,7 +262,8 @@ def candidates_of(
     covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support"] > 0
     rows = sp.csr_array(normalize(X.astype(float)))
     doubts, classes = doubtful_predictions(model.estimator_, scores)
-    return Candidates(rows, shares, doubts, classes, labelled, covered, side, n_labels)
+    blank = blank_rows(model.estimator_, S, scores)
+    return Candidates(rows, shares, doubts, classes, labelled, covered, side, n_labels, blank)
 
 
 def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._types import BoolArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.text.vectorizer.analyzer import END, WordAnalyzer, make_analyzer
 from cofactor.text.vectorizer.stems import Form, Stems
 
@@ -40,10 +40,14 @@ class Frequencies(NamedTuple):
         names, total = np.array(words, dtype=object), np.asarray(counts.sum(axis=0))
         return cls(names[order], np.diff(counts.indptr)[order], total[order], counts.shape[0])
 
-    def of_some(self, mask: BoolArray) -> Frequencies:
+    def idf(self, places: IntArray) -> FloatArray:
+        """Return the inverse document frequencies of some words."""
+        return np.asarray(np.log((1 + self.documents) / (1 + self.documents_with[places])) + 1.0)
+
+    def of_some(self, some: BoolArray | IntArray) -> Frequencies:
         """Return the frequencies of some of the words."""
         words, documents_with, occurrences, documents = self
-        return Frequencies(words[mask], documents_with[mask], occurrences[mask], documents)
+        return Frequencies(words[some], documents_with[some], occurrences[some], documents)
 
 
 def alphabetical(words: Sequence[str]) -> IntArray:
@@ -164,6 +168,29 @@ def tally(
     for some in counts:  # later batches may have found more words
         some.resize(some.shape[0], len(places))
     return list(places), sp.vstack(counts).tocsc()
+
+
+def count_names(lists: Iterable[Iterable[str]], places: dict[str, int]) -> sp.csr_array:
+    """Count the names in each list; a name that has no place is left out, unless it gets one.
+
+    Examples
+    --------
+    >>> places = numbered()
+    >>> count_names([["moon", "base", "moon"], ["moon"]], places).toarray().tolist()
+    [[2, 1], [1, 0]]
+    >>> count_names([["moon", "orbit"]], dict(places)).toarray().tolist()
+    [[1, 0]]
+    """
+    known = isinstance(places, defaultdict)
+    found, ends = array("i"), array("i", [0])
+    for names in lists:
+        some = names if known else filter(places.__contains__, names)
+        found.extend(map(places.__getitem__, some))
+        ends.append(len(found))
+    columns, starts = (np.asarray(one, dtype=np.int32) for one in (found, ends))
+    counts = sp.csr_array((_ones(columns), columns, starts), (len(starts) - 1, len(places)))
+    counts.sum_duplicates()
+    return counts
 
 
 class WordCounts(NamedTuple):

@@ -20,7 +20,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor._sklearn import Interval, StrOptions
-from cofactor._types import BoolArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
@@ -96,7 +96,30 @@ def rare_limit(found: Frequencies, max_df: Any, languages: int = 1) -> int:
     for limit in RARE_LIMITS:
         if numbers[numbers >= limit].sum() >= enough:
             return limit
-    return 1 if found.documents < SINGLES_DROPPED_FROM * languages else 2
+    return singles_limit(found.documents, languages)
+
+
+def singles_limit(documents: int, languages: int = 1) -> int:
+    """Return the minimum document frequency of words: 2 where documents are many."""
+    return 1 if documents < SINGLES_DROPPED_FROM * languages else 2
+
+
+def are_short(documents: int, words: int, counted: int | None = None) -> bool:
+    """Return whether documents have few words on average.
+
+    ``words`` is the number of words in the ``counted`` documents, by default in all.
+    """
+    return documents >= LIMITS_FROM and words < SHORT_TEXT * (counted or documents)
+
+
+def tf_idf(counts: Any, idf: FloatArray, *, sublinear: bool = True) -> sp.csr_array:
+    """Turn counts into tf-idf, in rows of length one."""
+    X = sp.csr_array(counts, dtype=np.float64)
+    X.sort_indices()  # so that sums over a row do not depend on the order of counting
+    if sublinear:
+        X.data = 1.0 + np.log(X.data)
+    X.data *= idf[X.indices]
+    return sp.csr_array(normalize(X, copy=False))
 
 
 def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> float:
@@ -396,15 +419,14 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         limits = self._limits(found.of_some(~self._is_grammar(found.words, stems)))
         grammar = self._is_grammar(new.words, stems)
         chosen = self._choose(new, grammar, limits, least=0)
-        wider, n = copy(self), new.documents + seen
+        wider, whole = copy(self), new._replace(documents=new.documents + seen)
         fresh = self._named(new.words[chosen], stems)
         wider.words_ = np.concatenate([self.words_, fresh])
         if stems.active:
             wider.stems_ = [*known, *new.words[chosen]]
         if wider.keeps_grammar:
             wider.grammatical_ = [*(self.grammatical_ or ()), *fresh[grammar[chosen]]]
-        idf = np.log((1 + n) / (1 + new.documents_with[chosen])) + 1.0
-        wider.idf_ = np.concatenate([self.idf_, idf])
+        wider.idf_ = np.concatenate([self.idf_, whole.idf(chosen)])
         return wider
 
     def _read(self, documents: Iterable[Any]) -> Iterable[str]:
@@ -476,7 +498,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         analyze = make_analyzer(self.stop_words_, (1, 1), tokens=self.tokens, cleaned=self.clean)
         some = texts[:: len(texts) // MAX_LENGTH_SAMPLE + 1]
         words = sum(len(analyze(text)) for text in some)
-        return len(texts) >= LIMITS_FROM and words < SHORT_TEXT * len(some)
+        return are_short(len(texts), words, len(some))
 
     def _letters(self, languages: list[str]) -> int | str | None:
         if self.vocabulary is not None or self.tokens == "characters":
@@ -524,7 +546,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self.stems_ = found.words[chosen].tolist() if stems.active else None
         if self.keeps_grammar:
             self.grammatical_ = self.words_[grammar[chosen]].tolist()
-        self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
+        self.idf_ = found.idf(chosen)
         self.repeated_words_ = self._words_of_passages(found, chosen)
         if isinstance(self.vocabulary, Mapping):
             weights = {tidy(word): float(weight) for word, weight in self.vocabulary.items()}
@@ -545,8 +567,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def _next_words(self, found: Frequencies, places: IntArray) -> tuple[np.ndarray, np.ndarray]:
         """Return the words that ``max_features`` cuts off first, and their weights."""
-        idf = np.log((1 + found.documents) / (1 + found.documents_with[places])) + 1.0
-        return found.words[places], idf
+        return found.words[places], found.idf(places)
 
     def widened(self) -> Self | None:
         """Return a copy that also knows the words that ``max_features`` cut off first, as many as
@@ -830,12 +851,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return WORDS_PER_LANGUAGE * self._n_languages if auto else self.max_features  # type: ignore[return-value]
 
     def _weigh(self, counts: Any) -> sp.csr_array:
-        X = sp.csr_array(counts, dtype=np.float64)
-        X.sort_indices()  # so that sums over a row do not depend on the order of counting
-        if self.sublinear_tf:
-            X.data = 1.0 + np.log(X.data)
-        X.data *= self.idf_[X.indices]
-        return sp.csr_array(normalize(X, copy=False))
+        return tf_idf(counts, self.idf_, sublinear=self.sublinear_tf)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
