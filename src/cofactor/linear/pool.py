@@ -329,7 +329,7 @@ def held_out_scores(
     return problem.distinct.of_each(found, len(shares))
 
 
-class _Problem(NamedTuple):
+class _PreparedViews(NamedTuple):
     """Distinct samples with their labels, as all views show them."""
 
     view: View
@@ -355,7 +355,7 @@ def _prepare(
     importance: FloatArray | None = None,
     side: Side | None = None,
     exposed: bool = False,
-) -> _Problem:
+) -> _PreparedViews:
     """Prepare samples for the fit of a pool; parameters are those of `fit_pool`."""
     view = choose_view(data, counts, exponent, exposed=exposed)
     V = view.of(data)
@@ -373,7 +373,7 @@ def _prepare(
     )
     usual = VIEW_SHARES if len(shown) > 1 else dict.fromkeys(shown, 1.0)
     views = [_view_parts(*shown[name], labels, name, usual[name]) for name in shown]
-    return _Problem(view, V, distinct, X, labels, views, of_side)
+    return _PreparedViews(view, V, distinct, X, labels, views, of_side)
 
 
 def _shown(
