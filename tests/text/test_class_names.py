@@ -359,7 +359,8 @@ def test_few_known_labels_leave_doubts_about_names(encoder):
 
 
 @pytest.mark.parametrize("encoder", [None, encode], ids=["words", "meaning"])
-def test_confidences_do_not_depend_on_the_order_of_documents(encoder):
+def test_confidences_do_not_depend_on_the_order_of_documents(encoder, monkeypatch):
+    monkeypatch.setattr("cofactor.text.class_names.MAX_COMPARED", 30)
     texts = [*MIXED, *MIXED[:40], "moon", "hockey"]
     order = np.random.default_rng(0).permutation(len(texts))
     other = fit(texts=[texts[i] for i in order], encoder=encoder)
