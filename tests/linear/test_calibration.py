@@ -5,12 +5,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
-from cofactor.linear.calibration import (
-    PRIOR_STRENGTH,
-    ProbabilityCurve,
-    flattening,
-    scale_classes,
-)
+from cofactor.linear.calibration import PRIOR_STRENGTH, ProbabilityCurve, flattening, scale_classes
 from cofactor.linear.multilabel import SCORE_EDGES, Histogram
 
 

@@ -13,6 +13,7 @@ come in two steps.
 
 Known labels stay; more than `NAMES_WORTH` per class outweigh those from names. Without known
 labels, vectors do not help to predict: held-out labels, which come from them, would confirm them.
+The model is no surer on average than other words confirm the names (`NameLabels.confidence`).
 """
 
 from __future__ import annotations
@@ -455,7 +456,8 @@ def _said_by_others(
     usable = (start.nearest >= 0) & (np.diff(X.indptr) > 0)
     distinct = distinct_rows(X, start.nearest[:, None] + 1.0, usable, usable)
     folds = assign_folds(start.nearest[distinct.rows], AGREEMENT_FOLDS)
-    fold_of, found = distinct.of_each(folds, len(usable)), np.full(len(usable), -1)
+    fold_of = distinct.of_each(folds.astype(float), len(usable))
+    found = np.full(len(usable), -1)
     for fold in np.unique(folds):
         held = fold_of == fold
         said, _ = _said_by_words(X, np.where(held, -1, start.first), n_classes, n_jobs)
@@ -485,6 +487,5 @@ def surest(classes: IntArray, lead: FloatArray, among: BoolArray) -> BoolArray:
 
 
 def _lead(scores: FloatArray) -> FloatArray:
-    """Return by how much the best scores lead, without digits that depend on the order of rows."""
     best = np.sort(scores, axis=1)[:, -2:]
-    return np.round(best[:, 1] - best[:, 0], 9)
+    return np.asarray(best[:, 1] - best[:, 0])
