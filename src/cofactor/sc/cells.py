@@ -243,7 +243,7 @@ def _layer_to_read(
     layer: str | None, fitted: str | None, others: Collection[str], where: str
 ) -> str | None:
     """Return the layer to read; None is X."""
-    if layer is None and fitted is not None and fitted not in others:
+    if layer is None and fitted not in (None, "X", *others):
         warn(f"{where} has no layer {fitted!r}, on which the model was fitted, so X is read.")
         return None
     layer = fitted if layer is None else layer

@@ -190,8 +190,6 @@ class FittedTopics(FittedState):
             return "topic_words_ and probable_coherence_ need each other"
         if (vars(self)["document_topics"] is None) == (self.forgotten is None):
             return "document_topics_ and forgotten_ disagree"
-        if self.target_names and self.forgotten is not None and self.forgotten.links is None:
-            return "forgotten_ lacks what is predicted for the topics"
         if (self.topic_support is None) != (self.topic_labels is None):
             return "topic_support_ and topic_labels_ need each other"
         if self.stability is not None and not len(self.stability):

@@ -46,6 +46,8 @@ def test_the_folder_holds_the_name_and_three_vectors(folder):
     assert config["encoder_"]["name"].endswith("test_encoders.encode")
     assert config["encoder_"]["named"] is False
     assert config["parameters"]["items"]["encoder"] is None
+    head = config["estimator_"]["_head"]
+    assert head["side"]["type"] == "SideView"  # as earlier versions of this format wrote it
     shapes = json.loads((folder / "manifest.json").read_text())["arrays"]
     assert shapes["model.encoder_.probes"]["shape"] == [3, 11]
     assert shapes["model.estimator_._head.side_weights"]["shape"] == [11, 3]

@@ -1,5 +1,6 @@
 """What a model folder keeps of each training sample is read when somebody asks for it."""
 
+import dataclasses
 import os
 import pickle
 import shutil
@@ -161,6 +162,18 @@ def test_a_model_that_forgot_its_documents_predicts_as_before(model, tmp_path):
         assert one.class_summaries() == model.class_summaries()
         assert one.documents(TEXTS) == model.documents(TEXTS)
     assert len(model.document_topics_) == len(TEXTS)
+
+
+def test_a_folder_without_links_loads(model, tmp_path):
+    """Models that forgot their documents did not keep links at first."""
+    small = model.forget_documents()
+    kept = dataclasses.replace(small.fitted.forgotten, links=None)
+    older = dataclasses.replace(small.fitted, forgotten=kept)
+    small.set_fitted(older).save(tmp_path / "older")
+    again = load_model(tmp_path / "older")
+    assert np.array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+    links = [topic.label_weight for topic in again.topics()]
+    assert all(1 / len(model.target_names_) <= link <= 1 for link in links)
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,19 @@ def test_dropped_topics_are_gone(any_model, corpus):
     assert len(left.topics()) == len(left.topic_words_) == 3
 
 
+def test_documents_without_a_topic_are_still_predicted(model, corpus):
+    """The default head predicts from words, too."""
+    texts, _ = corpus
+    left = model.drop([0, 1, 2, 3])
+    without = ~left.document_topics_.any(axis=1)
+    assert without.sum() > 10
+    for found in (left.documents(), left.documents(texts)):
+        told = [row.prediction for row in found]
+        assert told == left.predict(texts).tolist()
+    place = int(np.flatnonzero(without)[0])
+    assert left.explain(texts[place]).prediction == told[place]
+
+
 def test_split_divides_what_the_topic_explains(any_model, corpus):
     texts, _ = corpus
     new = any_model.split(1, texts, into=3)

@@ -383,7 +383,7 @@ _DATACLASSES: dict[str, type] = {
     "CellModel": MissingCells,
     "PooledHead": PooledHead,
     "View": View,
-    "VectorView": VectorView,
+    "SideView": VectorView,  # its name in model folders
     "Axes": Axes,
     "FamiliarSamples": FamiliarSamples,
     "ExpectedScore": ExpectedScore,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse as sp
 
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
@@ -120,12 +121,20 @@ def scores_of(estimator: Any, X: Any, S: np.ndarray, side: Any = None) -> np.nda
 def blank_rows(estimator: Any, S: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return which documents the model knows nothing of, so that it predicts nothing.
 
-    They have no topic and, if predictions rest on more than words, the scores of an empty text.
+    They have no topic and, if predictions rest on more than topics, the scores of an empty text.
     """
     blank, head = ~S.any(axis=1), getattr(estimator, "pooled_head", None)
-    if head is not None and head.needs_side:
-        blank &= (scores == head.base).all(axis=1)
+    if head is not None and blank.any():
+        blank &= (scores == _scores_of_empty(estimator)).all(axis=1)
     return np.asarray(blank)
+
+
+def _scores_of_empty(estimator: Any) -> np.ndarray:
+    """Return the scores of an empty text by the pooled head."""
+    if estimator.pooled_head.needs_side:
+        return np.asarray(estimator.pooled_head.base)  # an empty side adds nothing
+    r, m = estimator.components_.shape
+    return np.asarray(estimator.scores(sp.csr_array((1, m)), representation=np.zeros((1, r))))[0]
 
 
 def unlike_of(estimator: Any, X: Any, scores: np.ndarray) -> list[float | None]:
@@ -158,11 +167,16 @@ def topic_links(model: Any) -> np.ndarray:
     """Return what is predicted for the documents of each topic on average: probabilities of classes
     or labels, or numbers (n_topics × n_targets).
 
-    Documents count by their shares in the topic. A model that forgot them has kept the result.
+    Documents count by their shares in the topic. A model that forgot them has kept the result; in
+    older folders it is missing, and a document that is all one topic takes their place.
     """
     estimator, kept = model.estimator_, model.fitted.forgotten
-    if kept is not None:
+    if kept is not None and kept.links is not None:
         return np.asarray(kept.links)
+    if kept is not None:
+        return mean_predictions(
+            estimator, np.eye(len(estimator.components_)), estimator.topic_scores()
+        )
     return mean_predictions(estimator, model.document_topics_, document_scores(model))
 
 
