@@ -183,7 +183,7 @@ def test_fit_says_how_the_start_went(home, tmp_path):
     told = cofactor(*fit, "--classes", "goal,recipe,rocket").stderr
     assert "3 classes learned from their names" in told
     assert re.search(
-        r"Names gave \d+ of 90 documents a first label; words agree with names on", told
+        r"Names gave \d+ of 90 documents a first label; other words agree with names on", told
     )
     assert "Next: cofactor suggest" in told
     cofactor("suggest", tmp_path / "model", home / "posts.csv", "-n", 3)

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_softmax, softmax
 
-from cofactor.linear.calibration import PRIOR_STRENGTH, ProbabilityCurve, scale_classes
+from cofactor.linear.calibration import PRIOR_STRENGTH, ProbabilityCurve, flattening, scale_classes
 from cofactor.linear.multilabel import SCORE_EDGES, Histogram
 
 
@@ -30,6 +30,14 @@ def test_the_curve_mends_probabilities():
     for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.6), (0.6, 1.0)):
         some = (p >= low) & (p < high)
         assert abs(p[some].mean() - yes[some].mean()) < 0.04
+
+
+def test_flattened_scores_keep_their_order_and_have_the_confidence():
+    scores = np.random.default_rng(0).normal(scale=4.0, size=(200, 3))
+    mean = softmax(flattening(scores, 0.6) * scores, axis=1).max(axis=1).mean()
+    assert_allclose(mean, 0.6, atol=1e-9)
+    assert flattening(scores, 0.99) == 1.0
+    assert 0 < flattening(scores, 0.0) < 0.1
 
 
 def test_factors_and_bases_are_the_most_likely():

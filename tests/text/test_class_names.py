@@ -11,11 +11,11 @@ from cofactor import TopicModel
 from cofactor.text.class_names import (
     NAMES_WORTH,
     ClassStart,
-    Start,
-    _agreement,
+    NameLabels,
     name_labels,
     read_classes,
     starts_sentence,
+    surest,
 )
 from cofactor.text.describe.predictions import UNCHECKED, unchecked
 from static_models import subject_vectors
@@ -140,7 +140,8 @@ def test_documents_with_the_words_of_one_class_start_it():
         "a",
     ]  # words of the start speak for the rest
     assert_array_equal(found.weights, 1)
-    assert [(row.label, row.nearest) for row in found.starts] == [("a", 2), ("b", 1)]
+    # one document of a class has other words than descriptions
+    assert [(row.label, row.nearest) for row in found.starts] == [("a", 1), ("b", 0)]
     assert not found.known
 
 
@@ -209,14 +210,6 @@ def test_unknown_labels_count_as_no_labels():
     assert_allclose(none.predict_proba(UNSEEN), fit(encoder=encode).predict_proba(UNSEEN))
 
 
-def test_permuted_documents_permute():
-    order = np.random.default_rng(0).permutation(len(TEXTS))
-    other = fit(texts=[TEXTS[i] for i in order], encoder=encode)
-    assert_allclose(
-        other.predict_proba(UNSEEN), fit(encoder=encode).predict_proba(UNSEEN), atol=1e-5
-    )
-
-
 @pytest.mark.parametrize("encoder", [None, encode], ids=["words", "meaning"])
 def test_known_labels_outweigh_wrong_names(encoder):
     wrong = {"space": ["hockey", "goal"], "sport": ["moon", "rocket"], "faith": ["church", "god"]}
@@ -266,8 +259,14 @@ def labels_by(encoder, classes):
 def test_the_sentence_about_the_start():
     rows = [ClassStart("a", 1200, 1500, 0.9), ClassStart("b", 20, 500, 0.5)]
     assert starts_sentence(rows, 2000) == (
-        "Names gave 1,220 of 2,000 documents a first label; words agree with names on 80 % of the "
-        "2,000 documents nearest to a class, least on 'b' (50 %)."
+        "Names gave 1,220 of 2,000 documents a first label; other words agree with names on 80 % "
+        "of the 2,000 documents nearest to a class, least on 'b' (50 %)."
+    )
+    rows = [ClassStart("a", 3, 0, 0.0), ClassStart("b", 2, 4, 0.5)]
+    assert starts_sentence(rows, 5).endswith("least on 'b' (50 %).")
+    assert starts_sentence(rows[:1], 5) == (
+        "Names gave 3 of 5 documents a first label; none of them has other words that could agree "
+        "with names."
     )
 
 
@@ -293,25 +292,88 @@ def test_texts_are_not_said_to_be_unlike_labels_that_nobody_gave():
 # ---- confidences that no label has checked
 
 
-def test_names_alone_are_as_sure_as_two_readings_agree():
-    random = np.random.default_rng(0)
-    other = random.permutation(TEXTS)
-    mixed = [
-        f"{text} {' '.join(more.split()[::2])}" for text, more in zip(TEXTS, other, strict=True)
-    ]
-    model = fit(texts=mixed)
-    first = name_labels(model, model.vectorizer_, model.fitted.documents.X)
-    mean = model.predict_proba(mixed).max(axis=1).mean()
-    assert 1 / 3 < first.agreement < 0.95
-    assert mean <= first.agreement + 0.01
-    sure = TopicModel(4, further_words="no", random_state=0).fit(mixed, first.labels)
-    assert sure.predict_proba(mixed).max(axis=1).mean() > mean + 0.03
-    assert_array_equal(model.predict(mixed), sure.predict(mixed))
+MIXED = [
+    f"{text} {' '.join(more.split()[::2])}"
+    for text, more in zip(TEXTS, np.random.default_rng(0).permutation(TEXTS), strict=True)
+]
+CHANCE = [  # names say nothing about the other words
+    f"{name} {' '.join(words)}"
+    for name, words in zip(
+        ["moon", "hockey", "church"] * 40,
+        np.random.default_rng(0).choice(NOISE.split(), (120, 4)),
+        strict=True,
+    )
+]
 
 
-def test_readings_by_words_without_documents_agree_by_chance():
-    start = Start(np.full(4, -1), np.zeros(4, dtype=bool))
-    assert _agreement(csr_array(np.eye(4)), {"a": [0]}, start, 3, 1) == pytest.approx(1 / 3)
+def mean_confidence(model, texts):
+    return model.predict_proba(texts).max(axis=1).mean()
+
+
+def without_flattening(monkeypatch, *args, **given):
+    with monkeypatch.context() as patch:
+        patch.setattr(NameLabels, "confidence", 1.0)
+        return fit(*args, **given)
+
+
+def shown_agreement(model):
+    """Return the share that `starts_sentence` shows."""
+    rows = model.class_starts_
+    return sum(row.nearest * row.agreement for row in rows) / sum(row.nearest for row in rows)
+
+
+def test_names_alone_are_as_sure_as_is_shown_to_users(monkeypatch):
+    model = fit(texts=MIXED)
+    assert 1 / 3 < shown_agreement(model) < 0.95
+    assert mean_confidence(model, MIXED) == pytest.approx(shown_agreement(model), abs=1e-6)
+    sure = without_flattening(monkeypatch, texts=MIXED)
+    assert mean_confidence(sure, MIXED) > shown_agreement(model) + 0.03
+
+
+@pytest.mark.parametrize("texts", [TEXTS, MIXED, CHANCE], ids=["clear", "mixed", "chance"])
+@pytest.mark.parametrize("encoder", [None, encode], ids=["words", "meaning"])
+def test_flattening_changes_no_prediction(texts, encoder, monkeypatch):
+    sure = without_flattening(monkeypatch, texts=texts, encoder=encoder)
+    model = fit(texts=texts, encoder=encoder)
+    assert len({*sure.predict(texts)}) == 3
+    assert_array_equal(model.predict(texts), sure.predict(texts))
+    assert mean_confidence(model, texts) <= mean_confidence(sure, texts)
+
+
+def test_too_few_documents_say_nothing_about_names():
+    texts = ["cat", "dog"]
+    model = TopicModel(2, classes=texts, random_state=0).fit(texts)
+    assert model.predict(texts).tolist() == texts
+    assert mean_confidence(model, texts) > 0.9
+
+
+@pytest.mark.parametrize("encoder", [None, encode], ids=["words", "meaning"])
+def test_few_known_labels_leave_doubts_about_names(encoder):
+    def mean(n):
+        y = np.where(np.arange(len(MIXED)) < n, LABELS, "")
+        return mean_confidence(fit(y, texts=MIXED, encoder=encoder), MIXED)
+
+    none, one, many = mean(0), mean(1), mean(60)
+    assert one == pytest.approx(none, abs=0.05)
+    assert one + 0.03 < many
+
+
+@pytest.mark.parametrize("encoder", [None, encode], ids=["words", "meaning"])
+def test_confidences_do_not_depend_on_the_order_of_documents(encoder, monkeypatch):
+    monkeypatch.setattr("cofactor.text.class_names.MAX_COMPARED", 30)
+    texts = [*MIXED, *MIXED[:40], "moon", "hockey"]
+    order = np.random.default_rng(0).permutation(len(texts))
+    other = fit(texts=[texts[i] for i in order], encoder=encoder)
+    model = fit(texts=texts, encoder=encoder)
+    assert model.class_starts_ == other.class_starts_
+    assert_allclose(other.predict_proba(texts), model.predict_proba(texts), rtol=0, atol=1e-9)
+
+
+def test_documents_with_the_same_lead_are_equally_sure():
+    lead = np.array([3.0, 1.0, 1.0, 2.0, 1.0, 0.5, 0.0, 9.0])
+    among = np.arange(8) < 7
+    found = surest(np.zeros(8, dtype=int), lead, among)
+    assert_array_equal(found, [True, True, True, True, True, False, False, False])
 
 
 def test_the_folder_of_a_model_of_names_says_that_nothing_was_checked(tmp_path):

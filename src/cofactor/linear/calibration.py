@@ -17,6 +17,8 @@ from cofactor.linear.lbfgs import LBFGS
 
 PRIOR_STRENGTH = 10.0
 """How strongly the factors of classes stay at 1: as strongly as a pool's weights at usual ones."""
+LEAST_FACTOR = 0.05
+"""Scores are not flattened below this factor, so that the largest of them stays the largest."""
 CURVE_BOUNDS = np.array([0.05, 0.05, -5.0]), np.array([5.0, 5.0, 5.0])
 
 
@@ -40,12 +42,14 @@ class ProbabilityCurve(NamedTuple):
 def flattening(scores: FloatArray, confidence: float) -> float:
     """Return the factor, at most 1, by which scores have no more than a mean confidence.
 
+    It is never below `LEAST_FACTOR`, even if their confidence remains larger.
+
     Examples
     --------
     >>> round(flattening(np.array([[4.0, 0.0], [0.0, 4.0]]), 0.75), 2)
     0.27
     """
-    low, high = 0.0, 1.0
+    low, high = LEAST_FACTOR, 1.0
     if not len(scores) or softmax(scores, axis=1).max(axis=1).mean() <= confidence:
         return high
     for _ in range(40):

@@ -13,6 +13,7 @@ come in two steps.
 
 Known labels stay; more than `NAMES_WORTH` per class outweigh those from names. Without known
 labels, vectors do not help to predict: held-out labels, which come from them, would confirm them.
+The model is no surer on average than other words confirm the names (`NameLabels.confidence`).
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from cofactor.engine.threads import Threads
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.linear.calibration import flattening
 from cofactor.linear.familiar import unit_rows
-from cofactor.linear.folds import assign_folds
+from cofactor.linear.folds import assign_folds, distinct_rows
 from cofactor.linear.parts import naive_bayes
 from cofactor.linear.views import Matrix, Side
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.reading import labelled_mask
 from cofactor.text.describe.predictions import infer_task
 from cofactor.text.describe.table import Table
-from cofactor.text.describe.topic_words import even_rows
+from cofactor.text.describe.topic_words import MIN_TOTAL, even_rows
 from cofactor.text.encoders import encode_texts
 from cofactor.text.seeds import places_of
 
@@ -48,6 +49,8 @@ MIN_LEAD = 2.0
 """Words of a class start it where they weigh more than this many times those of any other."""
 AGREEMENT_FOLDS = 5
 """Number of parts of the documents, each compared with what the other parts say."""
+MIN_COMPARED = 20
+"""With fewer documents to compare, nothing is known of how often names are right."""
 MAX_COMPARED = 2000
 """Number of documents whose mean confidence is measured."""
 SUREST = 0.5
@@ -71,10 +74,11 @@ class ClassStart:
         Number of documents that got it as a first label.
     nearest : int
         Number of documents nearest to its description in meaning or, without an encoder, with its
-        words.
+        words. Documents without other words do not count.
     agreement : float
-        Share of those documents to which naive Bayes gives the same class. It is not an accuracy:
-        names and words may be wrong together.
+        Share of those documents to which their other words give the same class, as naive Bayes
+        learns them from other documents. It is not an accuracy: names and words may be wrong
+        together.
     """
 
     label: Any
@@ -89,19 +93,26 @@ def starts_sentence(starts: Iterable[ClassStart], n: int) -> str:
     Examples
     --------
     >>> starts_sentence([ClassStart("a", 40, 50, 0.9), ClassStart("b", 20, 50, 0.5)], 100)
-    "Names gave 60 of 100 documents a first label; words agree with names on 70 % of the 100 \
-documents nearest to a class, least on 'b' (50 %)."
+    "Names gave 60 of 100 documents a first label; other words agree with names on 70 % of the \
+100 documents nearest to a class, least on 'b' (50 %)."
     """
     rows = list(starts)
-    first = sum(row.documents for row in rows)
-    near = sum(row.nearest for row in rows)
-    agree = sum(row.nearest * row.agreement for row in rows) / max(near, 1)
-    least = min(rows, key=lambda row: row.agreement)
-    return (
-        f"Names gave {first:,} of {n:,} documents a first label; words agree with names on "
-        f"{agree:.0%} of the {near:,} documents nearest to a class, least on "
-        f"{str(least.label)!r} ({least.agreement:.0%})."
+    near, agree = _agreement(rows)
+    given = f"Names gave {sum(row.documents for row in rows):,} of {n:,} documents a first label; "
+    if not near:
+        return given + "none of them has other words that could agree with names."
+    least = min((row for row in rows if row.nearest), key=lambda row: row.agreement)
+    return given + (
+        f"other words agree with names on {agree:.0%} of the {near:,} documents nearest to a "
+        f"class, least on {str(least.label)!r} ({least.agreement:.0%})."
     ).replace("%", " %")
+
+
+def _agreement(starts: Iterable[ClassStart]) -> tuple[int, float]:
+    """Return the number of documents that were compared, and the share that agree."""
+    rows = list(starts)
+    n = sum(row.nearest for row in rows)
+    return n, sum(row.nearest * row.agreement for row in rows) / max(n, 1)
 
 
 class NameLabels(NamedTuple):
@@ -111,7 +122,7 @@ class NameLabels(NamedTuple):
     weights: FloatArray
     starts: Table[ClassStart]
     known: bool  # whether some labels are known
-    agreement: float  # how often names and other words agree, see `_agreement`
+    share: float  # of the weights, those of labels from names
 
     def given(self, side: Side | None) -> dict[str, Any]:
         """Return further arguments of a fit with these labels.
@@ -121,19 +132,30 @@ class NameLabels(NamedTuple):
         weights = {"target_weights": self.weights}
         return weights | ({} if side is None or not self.known else {"side": side})
 
-    def settle(self, estimator: Any, X: Any) -> None:
-        """Make a fitted estimator say no more than labels from names can show.
+    @property
+    def confidence(self) -> float:
+        """The most that predictions may be sure of on average.
+
+        Labels from names are right as often as other words agree with them; known labels are right.
+        """
+        n, agreement = _agreement(self.starts)
+        return 1.0 - self.share * (1.0 - agreement) if n >= MIN_COMPARED else 1.0
+
+    def settle(self, estimator: Any, X: Any, side: Side | None = None) -> None:
+        """Make an estimator that was fitted to X say no more than labels from names can show.
 
         They are no true labels to test with, or to compare with. A model learns them by heart, so
-        its confidences are too high. If no label is known, their mean becomes the share of
-        documents X on which names and other words agree.
+        its confidences are too high: their mean becomes at most `confidence`.
         """
         estimator.forget_held_out(familiar=True)
         head = estimator.pooled_head
-        if head is not None and not self.known:
-            some = X[even_rows(X.shape[0], MAX_COMPARED)]
-            scores = estimator.scores(some[np.diff(some.indptr) > 0])
-            estimator.amend(head=head.flattened(flattening(scores, self.agreement)))
+        if head is not None:
+            n, filled = X.shape[0], np.diff(X.indptr) > 0
+            order = distinct_rows(X, np.zeros((n, 1)), np.zeros(n, dtype=bool), filled, side).order
+            rows = order[even_rows(len(order), MAX_COMPARED)]
+            known = side[rows] if side is not None and head.needs_side else None
+            scores = estimator.scores(X[rows], side=known)
+            estimator.amend(head=head.flattened(flattening(scores, self.confidence)))
 
 
 # ---- what the user gave
@@ -263,8 +285,7 @@ def name_labels(
     known = labels != ""
     classes = _classes(model, about, labels[known])
     start = _start(model, vectorizer, X, vectors, about, list(classes))
-    start = start._replace(sure=start.sure & ~known)
-    if not start.sure.any() or len(classes) < 2:
+    if not (start.sure & ~known).any() or len(classes) < 2:
         if known.any():
             return None
         raise ValueError(
@@ -273,22 +294,25 @@ def name_labels(
         )
     places = {name: place for place, name in enumerate(classes)}
     given = np.array([places.get(str(label), -1) for label in labels])
-    said, lead = _said_by_words(X, start, given, len(classes), model.n_jobs)
+    learned = np.where(known, given, start.first)
+    said, lead = _said_by_words(X, learned, len(classes), model.n_jobs)
     kept = ~known & (np.diff(X.indptr) > 0)
     if start.centred is None:
         kept = surest(said, lead, kept)
     else:
         kept &= (said == start.nearest) | (said == start.centred)
     labels[kept] = np.array([*classes.values()], dtype=object)[said[kept]]
-    rows = [_row(c, label, said, start, kept) for c, label in enumerate(classes.values())]
+    own = description_columns(about, vectorizer)
+    other = _said_by_others(X, own, start, len(classes), model.n_jobs)
+    near, first = np.where(other >= 0, start.nearest, -1), np.where(kept, said, -1)
+    rows = [_row(c, label, first, near, other) for c, label in enumerate(classes.values())]
     for label in classes.values():
         if label not in labels:
             nothing = (Parameter("classes", key=label), " labels no document")
             warn(ParameterWarning(nothing, "describe it in other words"))
     weights = _weights(known, kept, len(classes), target_weights)
-    own = description_columns(about, vectorizer)
-    agreement = 1.0 if known.any() else _agreement(X, own, start, len(classes), model.n_jobs)
-    return NameLabels(labels, weights, Table(rows, ClassStart), bool(known.any()), agreement)
+    share = weights[kept].sum() / max(weights[kept | known].sum(), MIN_TOTAL)
+    return NameLabels(labels, weights, Table(rows, ClassStart), bool(known.any()), float(share))
 
 
 def _known_labels(y: Any, n: int) -> Any:
@@ -325,10 +349,10 @@ def _weights(known: BoolArray, kept: BoolArray, n_classes: int, target_weights: 
     return weights
 
 
-def _row(c: int, label: Any, said: IntArray, start: Start, kept: BoolArray) -> ClassStart:
-    near = start.nearest == c
-    first, nearest = int(np.count_nonzero(kept & (said == c))), int(np.count_nonzero(near))
-    return ClassStart(label, first, nearest, float(np.mean(said[near] == c)) if nearest else 0.0)
+def _row(c: int, label: Any, first: IntArray, near: IntArray, other: IntArray) -> ClassStart:
+    own, nearest = other[near == c] == c, int(np.count_nonzero(near == c))
+    agreement = float(own.mean()) if nearest else 0.0
+    return ClassStart(label, int(np.count_nonzero(first == c)), nearest, agreement)
 
 
 # ---- the start, and what words make of it
@@ -350,6 +374,11 @@ class Start(NamedTuple):
     nearest: IntArray
     sure: BoolArray
     centred: IntArray | None = None
+
+    @property
+    def first(self) -> IntArray:
+        """The classes that naive Bayes learns; −1 for none."""
+        return np.where(self.sure, self.nearest, -1)
 
 
 def _start(
@@ -415,31 +444,31 @@ def description_columns(about: Descriptions, vectorizer: Any) -> dict[str, list[
     return found
 
 
-def _agreement(
+def _said_by_others(
     X: Any, own: dict[str, list[int]], start: Start, n_classes: int, n_jobs: int | None
-) -> float:
-    """Return how often names and other words give a document the same class.
+) -> IntArray:
+    """Return the class of each document by words of no description; −1 if names or words lack.
 
-    The words are those of no description, and naive Bayes learns them from other documents. So
-    the two readings of a document share nothing but the documents that began.
+    Naive Bayes learns these words from other documents. So this reading of a document and its name
+    share nothing but the documents that began.
     """
     X = X[:, np.setdiff1d(np.arange(X.shape[1]), [j for some in own.values() for j in some])]
     usable = (start.nearest >= 0) & (np.diff(X.indptr) > 0)
-    folds = assign_folds(np.where(usable, start.nearest, -1), AGREEMENT_FOLDS)
-    none, found = np.full(X.shape[0], -1), np.full(X.shape[0], -1)
-    for fold in range(AGREEMENT_FOLDS if usable.any() else 0):
-        others = start._replace(sure=start.sure & (folds != fold))
-        said, _ = _said_by_words(X, others, none, n_classes, n_jobs)
-        found[folds == fold] = said[folds == fold]
-    equal = np.count_nonzero(usable & (found == start.nearest))
-    return (equal + 1.0) / (np.count_nonzero(usable) + n_classes)  # by chance, if there are none
+    distinct = distinct_rows(X, start.nearest[:, None] + 1.0, usable, usable)
+    folds = assign_folds(start.nearest[distinct.rows], AGREEMENT_FOLDS)
+    fold_of = distinct.of_each(folds.astype(float), len(usable))
+    found = np.full(len(usable), -1)
+    for fold in np.unique(folds):
+        held = fold_of == fold
+        said, _ = _said_by_words(X, np.where(held, -1, start.first), n_classes, n_jobs)
+        found[held] = said[held]
+    return found
 
 
 def _said_by_words(
-    X: Any, start: Start, given: IntArray, n_classes: int, n_jobs: int | None
+    X: Any, learned: IntArray, n_classes: int, n_jobs: int | None
 ) -> tuple[IntArray, FloatArray]:
     """Return the class of each document by naive Bayes, and its lead over the next class."""
-    learned = np.where(start.sure, start.nearest, given)
     weighted = (learned[:, None] == np.arange(n_classes)).astype(float)
     with Threads(n_jobs) as threads:
         words = Matrix(X, threads)
@@ -448,12 +477,12 @@ def _said_by_words(
 
 
 def surest(classes: IntArray, lead: FloatArray, among: BoolArray) -> BoolArray:
-    """Return the documents of each class with the largest lead."""
+    """Return the documents of each class with the largest lead, and all with the same lead."""
     found = np.zeros(len(classes), dtype=bool)
     for c in np.unique(classes[among]):
-        own = np.flatnonzero(among & (classes == c))
-        own = own[np.argsort(-lead[own], kind="stable")]
-        found[own[: max(MIN_SURE, int(SUREST * len(own)))]] = True
+        own = among & (classes == c)
+        leads = np.sort(lead[own])[::-1]
+        found |= own & (lead >= leads[: max(MIN_SURE, int(SUREST * len(leads)))][-1])
     return found
 
 

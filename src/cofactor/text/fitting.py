@@ -309,7 +309,7 @@ def fit_estimator(
     plan.estimator.set_callbacks(*callbacks_of(model))
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
     if plan.named is not None:
-        plan.named.settle(fitted, X)
+        plan.named.settle(fitted, X, plan.weights.get("side"))
     return let_go(model, fitted), plan
 
 

@@ -87,7 +87,7 @@ def refit(
     )
     fitted = let_go(model, fitted)
     if named is not None:
-        named.settle(fitted, some)
+        named.settle(fitted, some, given.get("side"))
     learned = {
         "target_names": target_names(fitted, y),
         "documents": FittedDocuments(
