@@ -100,7 +100,9 @@ def read(page):
 def test_predictions():
     assert "In about four of five cells" in read(INDEX)
     assert share_within_a_point() == pytest.approx(4 / 5, abs=0.07)
-    said = r"(\d+) points on Reuters news, (\d+) on digits, (\d+) on 20 Newsgroups and (\d+) on TREC"
+    said = (
+        r"(\d+) points on Reuters news, (\d+) on digits, (\d+) on 20 Newsgroups and (\d+) on TREC"
+    )
     (found,) = re.findall(said, read(INDEX))
     measured = [behind(name, "1") for name in ("reuters_r8", "digits", "newsgroups20", "trec")]
     assert list(map(float, found)) == pytest.approx(measured, abs=1.5)
