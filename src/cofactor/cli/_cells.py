@@ -96,7 +96,7 @@ def _percents(share: float, share_against: float) -> str:
 
 def cell_topics(model: Any, genes: int) -> list[dict[str, Any]]:
     """Return the topics of a model of cells, the largest first."""
-    links, shares, support = model.topic_classes, model.mean_shares, model.topic_support
+    links, shares, support = model.shown_links, model.mean_shares, model.topic_support
     best: Any = links.argmax(axis=1) if model.classes else None
     rows: list[dict[str, Any]] = [
         {

@@ -19,6 +19,7 @@ from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.base import blocks_of
+from cofactor.estimators.inference import topic_means
 from cofactor.io.errors import InputError
 from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.outofcore import RowBlocks
@@ -274,10 +275,10 @@ def _describe(
     """Return totals of and predictions for the fitted cells, and the markers of topics."""
     pairs = [(np.asarray(X.sum(axis=1)).ravel(), answer_rows(estimator, X)) for X in matrices]
     use = np.sum([totals @ found.shares for totals, found in pairs], axis=0)
-    totals, answers = np.concatenate([own for own, _ in pairs]), joined([one for _, one in pairs])
+    totals, parts = np.concatenate([own for own, _ in pairs]), [found for _, found in pairs]
     labelled = hasattr(estimator, "classes_")
-    kinds = answers.topic_classes.argmax(axis=1).tolist() if labelled else None
-    return totals, answers, topic_markers(estimator.components_, use, kinds, genes)
+    kinds = estimator.topic_scores().argmax(axis=1).tolist() if labelled else None
+    return totals, joined(parts), topic_markers(estimator.components_, use, kinds, genes)
 
 
 def _topic_facts(
@@ -290,7 +291,7 @@ def _topic_facts(
     mean = answers.shares[~answers.empty].mean(axis=0) if not answers.empty.all() else 0.0
     shares = np.broadcast_to(mean, answers.shares.shape[1])
     if classes:
-        found["links"] = answers.topic_classes
+        found["links"] = topic_means(answers.probabilities, answers.shares)
     return {"shares": shares.tolist()} | {name: own.tolist() for name, own in found.items()}
 
 

@@ -15,7 +15,7 @@ from scipy import sparse as sp
 from cofactor._types import FloatArray, IntArray
 from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterWarning
-from cofactor.estimators.inference import topic_means, topic_shares
+from cofactor.estimators.inference import topic_shares
 from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
 from cofactor.linear.familiar import UNLIKE_LEVEL, left_out
@@ -55,11 +55,6 @@ class CellPredictions:
     def empty(self) -> Any:
         """Which cells have no count of a known gene; nothing is predicted for them."""
         return ~self.shares.any(axis=1)
-
-    @property
-    def topic_classes(self) -> FloatArray:
-        """Mean probability of each class in the cells of each topic, topics × classes."""
-        return topic_means(self.probabilities, self.shares)
 
     def predictions(self, abstain: float = 0.0) -> tuple[IntArray, FloatArray]:
         """Return the number of the predicted class of each cell, and the probability of the most
@@ -139,13 +134,9 @@ class CellModel:
 
     @property
     def topic_classes(self) -> FloatArray:
-        """Mean probability of each class in the cells of each topic, topics × classes."""
-        noted = self.facts.get("topics", {}).get("links")
-        if noted is not None:
-            return np.array(noted)
+        """Probability of each class for a cell made only of one topic, topics × classes."""
         if not self.classes:
             return np.zeros((len(self.estimator.components_), 0))
-        # Models of earlier versions: of a cell made only of the topic.
         return np.asarray(self.estimator.probabilities(self.estimator.topic_scores()))
 
     @property
@@ -161,6 +152,15 @@ class CellModel:
         """Number of labelled cells that are mostly of each topic; earlier versions counted none."""
         noted = self.facts.get("topics")
         return None if noted is None else np.array(noted["topic_support"])
+
+    @property
+    def shown_links(self) -> FloatArray:
+        """Mean probability of each class in the cells of each topic, topics × classes.
+
+        Earlier versions did not note it; their models show `topic_classes`.
+        """
+        noted = self.facts.get("topics", {}).get("links")
+        return self.topic_classes if noted is None else np.array(noted)
 
     def marker_genes(self, kind: str, group: str, n: int = 10) -> list[str]:
         """Return the names of the first markers of a class or of a topic.

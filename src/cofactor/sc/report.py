@@ -103,7 +103,7 @@ def topic_model(model: CellModel, X: sp.csr_array, y: np.ndarray | None, digest:
     described = describe_topics(estimator, X, words, {}, ranking)
     S = described.pop("document_topics")
     described |= count_labels(estimator, S, y)
-    seed, links = model.facts.get("random_state"), model.topic_classes if model.classes else None
+    seed, links = model.facts.get("random_state"), model.shown_links if model.classes else None
     state = FittedTopics(
         **described,
         estimator=estimator,

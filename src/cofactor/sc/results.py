@@ -97,7 +97,7 @@ def ssnmf(
       labels.
     - ``uns["ssnmf"]``: ``markers`` of classes (among all classes, and against the "nearest" one)
       and of topics, with the share of cells that have them; ``topic_classes`` (the
-      mean probability of each class in the cells of each topic) and ``topic_shares`` (their means);
+      probability of each class for a cell of one topic alone) and ``topic_shares`` (their means);
       ``expected_score`` on new cells from held-out labels, ``params``, ``history``, ``versions``.
 
     Examples
