@@ -252,11 +252,7 @@ class PooledHead:
 
     def flattened(self, factor: float) -> PooledHead:
         """Return the head with all scores of classes multiplied by a factor."""
-        parts = [name for name in _OF_TARGETS if name != "labels"]
-        given = {name: getattr(self, name) for name in parts}
-        return replace(
-            self, **{name: factor * part for name, part in given.items() if part is not None}
-        )
+        return replace(self.of_targets(lambda part: factor * part), labels=self.labels)
 
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic.

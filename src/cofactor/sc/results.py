@@ -256,7 +256,9 @@ def write_results(
         target.obs[f"{key}_confidence"] = confidence
         target.obs[f"{key}_unlike"] = answers.unlike
     facts = facts_of(model) | ({"abstain": abstain} if abstain else {})
-    target.uns[key] = {name: v for name, v in facts.items() if not (new and name == EXPECTED)}
+    if new:
+        facts.pop(EXPECTED, None)
+    target.uns[key] = facts
 
 
 def _topics(target: Any, model: CellModel) -> np.ndarray:
