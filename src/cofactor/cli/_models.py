@@ -21,7 +21,7 @@ import click
 
 from cofactor._version import __version__
 from cofactor.cli._command import BadInput, message_of, refusals
-from cofactor.cli._options import NO_ENCODER, EncoderOptions, TableOptions
+from cofactor.cli._options import EncoderOptions, TableOptions
 from cofactor.cli._tables import Reading, holds_blocks, read_table
 from cofactor.cli._terminal import announce, note, note_each
 from cofactor.io.atomic import DiskFullError, free_space, has_only_other_files
@@ -66,7 +66,7 @@ class OpenedModel:
         }
 
 
-def open_model(path: Path, vectors: EncoderOptions = NO_ENCODER) -> OpenedModel:
+def open_model(path: Path, vectors: EncoderOptions) -> OpenedModel:
     """Load the TopicModel in a folder, with the encoder that is named and its cache."""
     facts = model_facts(path)
     with _naming(path), warnings.catch_warnings(record=True) as told:
