@@ -17,8 +17,7 @@ def test_markers_are_frequent_in_their_type_only():
     truth = cells.obs["truth"].to_numpy()
     for c, kind in enumerate(["B cell", "T cell", "monocyte"]):
         inside, outside = (
-            rates[of][:, 10 * c : 10 * c + 10].mean(axis=0)
-            for of in (truth == kind, truth != kind)
+            rates[of][:, 10 * c : 10 * c + 10].mean(axis=0) for of in (truth == kind, truth != kind)
         )
         assert (inside > 5 * outside).all()  # 8 times
 
