@@ -95,7 +95,10 @@ def test_small_classes_are_merged_in_the_confusion():
     assert kept == ["b", "e", scores.OTHERS]
     group = np.array([2, 0, 2, 2, 1, 2])
     np.testing.assert_array_equal(merged, scores.confusion(group[truth], group[said], 3))
-    assert scores._merged(matrix, names, list(range(6))) == (matrix, names)
+    back = list(range(6))[::-1]
+    turned, kept_all = scores._merged(matrix, names, back)
+    assert kept_all == names[::-1]
+    np.testing.assert_array_equal(turned, matrix[::-1, ::-1])
     assert sum(row["documents"] for row in scores._cells(merged, kept)) == 300
     pairs = scores._pairs(matrix, names)
     counts = [row["documents"] for row in pairs]

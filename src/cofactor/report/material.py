@@ -5,6 +5,7 @@ Documents may be any samples: `Nouns` says what they are called.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -156,8 +157,21 @@ class Material:
 
     @property
     def chart_classes(self) -> list[int]:
-        """The classes that charts show: all, or the largest."""
-        return largest(self.class_sizes, MAX_CHART_CLASSES)
+        """The classes that charts show, "2" before "10": all, or the largest."""
+        shown = largest(self.class_sizes, MAX_CHART_CLASSES)
+        return sorted(shown, key=lambda c: natural_key(self.classes[c]))
+
+
+def natural_key(name: str) -> list[Any]:
+    """Return what sorts names with numbers by these numbers.
+
+    Examples
+    --------
+    >>> sorted(["10 m", "b", "2 m"], key=natural_key)
+    ['2 m', '10 m', 'b']
+    """
+    parts = re.split(r"([0-9]+)", name)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
 def largest(sizes: Any, most: int) -> list[int]:

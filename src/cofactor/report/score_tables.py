@@ -350,14 +350,13 @@ def _cells(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
 def _merged(
     matrix: np.ndarray, classes: list[str], kept: list[int]
 ) -> tuple[np.ndarray, list[str]]:
-    """Return a confusion matrix in which all classes but the kept ones are one."""
-    if len(kept) == len(classes):
-        return matrix, classes
+    """Return a confusion matrix of the kept classes in their order; all others are one."""
+    names = [classes[c] for c in kept] + [OTHERS] * (len(kept) < len(classes))
     place = np.full(len(classes), len(kept))
     place[kept] = np.arange(len(kept))
-    merged = np.zeros((len(kept) + 1, len(kept) + 1), dtype=matrix.dtype)
+    merged = np.zeros((len(names), len(names)), dtype=matrix.dtype)
     np.add.at(merged, (place[:, None], place), matrix)
-    return merged, [*(classes[c] for c in kept), OTHERS]
+    return merged, names
 
 
 def _pairs(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@
   const legendClasses = () => {
     const size = new Map(state.classes.map((name, c) => [name, state.class_sizes[c]]));
     const largest = [...state.classes].sort((a, b) => size.get(b) - size.get(a)).slice(0, LEGEND);
-    return state.classes.filter((name) => largest.includes(name));
+    return largest.sort(new Intl.Collator(undefined, { numeric: true }).compare);
   };
 
   // The colours of a map by topic (field "name") or by class: names, and what the rest is called.
