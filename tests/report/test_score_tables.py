@@ -53,15 +53,15 @@ def test_every_score_lies_in_its_interval():
     told = np.clip(truth + rng.normal(0, 0.5, size=truth.shape), 0, 1)
     found = scored("sets", truth, told)
     ends = found.interval(told)
-    assert ends["low"] < found.all_scores()["m"][0] < ends["high"]
+    assert ends["low"] < found.all_scores["m"][0] < ends["high"]
     y = np.exp(rng.normal(size=(80, 1)))
     logs = encode_values(y.ravel(), n_samples=80, log="yes")[1]
     for scale in (None, logs):
         found = scored("numbers", y, y * 1.2, scale)
         ends = found.interval(y * 1.2)
-        assert ends["low"] < found.all_scores()["m"][0] < ends["high"]
+        assert ends["low"] < found.all_scores["m"][0] < ends["high"]
     assert found.metrics == ["R² of logarithms", "R²", "mean error"]
-    assert len(found.all_scores()["m"]) == 3
+    assert len(found.all_scores["m"]) == 3
 
 
 def test_scores_of_sets_agree_with_scikit_learn():

@@ -7,6 +7,7 @@ all methods and the details of the model's own predictions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,14 @@ class Evaluation:
         """Names of the scores; methods are ranked by the first."""
         return [*(["R² of logarithms"] if self.logs else []), *METRICS[self.kind]]
 
+    @property
     def scores(self) -> dict[str, float]:
-        """Return the first score of each method: accuracy, micro F1 or R²."""
-        return {name: scores[0] or 0.0 for name, scores in self.all_scores().items()}
+        """The first score of each method: accuracy, micro F1 or R²."""
+        return {name: scores[0] or 0.0 for name, scores in self.all_scores.items()}
 
+    @cached_property
     def all_scores(self) -> dict[str, list[float | None]]:
-        """Return the scores of each method."""
+        """The scores of each method."""
         return {
             name: [*self._of_logs(predicted), *method_scores(self.kind, self.truth, predicted)]
             for name, predicted in self.predictions.items()
@@ -262,7 +265,7 @@ def _methods(found: Evaluation) -> dict[str, Any]:
             "own": name == MODEL,
             **found.interval(found.predictions[name]),
         }
-        for name, scores in found.all_scores().items()
+        for name, scores in found.all_scores.items()
     ]
     for row in rows:
         row["interval"] = "" if row["low"] is None else format_interval(kind, row)
