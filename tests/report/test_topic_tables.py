@@ -141,6 +141,7 @@ def test_classes_with_numbers_come_in_the_order_of_these():
     ):
         shown = dict.fromkeys(row[column] for row in page_state(found)["tables"][chart])
         assert list(shown) == names
+    assert [row["class"] for row in found.evaluation["per_class"]] == names
 
 
 def test_heat_maps_show_the_same_classes_and_the_topics_that_predict_them():

@@ -31,6 +31,7 @@ from cofactor.text.describe.predictions import (
     predict_rows,
     predicted_kind,
     scores_of,
+    topic_links,
     unlike_of,
 )
 from cofactor.text.describe.topic_words import rank_words
@@ -114,6 +115,11 @@ class Material:
         if self.X is None:
             return document_scores(self.model)
         return scores_of(self.model.estimator_, self.X, self.S, self.side)
+
+    @cached_property
+    def links(self) -> np.ndarray:
+        """What is predicted for the documents of each topic on average."""
+        return topic_links(self.model)
 
     @cached_property
     def unlike(self) -> np.ndarray:

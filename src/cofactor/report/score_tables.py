@@ -15,6 +15,7 @@ from sklearn.metrics import average_precision_score
 
 from cofactor.linear.numbers import mean_score, score_of_numbers
 from cofactor.metrics.accuracy import calibration_table, wilson_interval
+from cofactor.report.material import natural_key
 
 MODEL, PLAIN = "this model", "topics without labels"
 OTHERS = "other classes"
@@ -289,7 +290,7 @@ def _of_classes(found: Evaluation, classes: list[str], charted: list[int]) -> di
     return {
         "confusion": _cells(*_merged(matrix, classes, charted)),
         "confusion_pairs": _pairs(matrix, classes),
-        "per_class": class_scores(matrix, classes),
+        "per_class": _in_order(class_scores(matrix, classes)),
         "calibration": bins,
         "calibration_error": error,
     }
@@ -306,7 +307,12 @@ def _of_sets(found: Evaluation, classes: list[str]) -> dict[str, Any]:
         }
         for c, label in enumerate(classes)
     ]
-    return {"per_label": rows, "by_method": list(tables)}
+    return {"per_label": _in_order(rows), "by_method": list(tables)}
+
+
+def _in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of classes in the order of their names."""
+    return sorted(rows, key=lambda row: natural_key(row["class"]))
 
 
 def _of_numbers(found: Evaluation, classes: list[str]) -> dict[str, Any]:
