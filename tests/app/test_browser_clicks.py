@@ -366,6 +366,9 @@ def test_what_decides_is_on_the_screen(browser, tmp_path, width, height):
             assert page.locator("#next").inner_text() or height <= 400
             assert "[object" not in page.locator("#screen").inner_text()
             assert page.evaluate(CROOKED_BUTTONS) == []
+            for cell in page.locator("tbody tr:first-child td:visible").all():
+                box = cell.bounding_box()
+                assert width >= 640 or box["x"] + box["width"] <= width, screen
         page.click("#keys-button")
         title = page.locator("#keys-title").bounding_box()
         assert 0 <= title["y"] < height / 2
@@ -376,6 +379,11 @@ def test_texts_run_in_their_own_direction(browser, tmp_path):
     rows = [[str(i), f"مرحبا {t}", ""] for i, t in enumerate(TEXTS)]
     with running(write_table(tmp_path / "posts.csv", rows)) as address:
         visit = Visit(browser, address)
-        direction = visit.page.locator(".text").evaluate("e => getComputedStyle(e).direction")
-        assert direction == "rtl"
+        visit.name_class("food")
+        visit.page.wait_for_selector(".last .chip")
+        for text in (".text", ".last .muted"):  # which is cut off at its end
+            found = visit.page.locator(text).evaluate(
+                "e => [getComputedStyle(e).direction, getComputedStyle(e).display]"
+            )
+            assert found == ["rtl", "block"]
         visit.close()

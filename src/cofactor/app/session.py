@@ -103,6 +103,11 @@ class Situation:
         """Return whether a document is unlike the labelled ones of its class."""
         return bool((self.documents[place].unlike or 0.0) >= UNLIKE_LEVEL)
 
+    def ids(self, predicted: Any) -> list[str | None]:
+        """Return the identities of classes that the model predicts."""
+        names = predicted if isinstance(predicted, tuple | list) else [predicted]
+        return [self.identities.get(str(name)) for name in names]
+
 
 class LabelState(NamedTuple):
     """The labels at some moment, as a fit takes them."""
@@ -221,7 +226,7 @@ class Session:
             if kind == "label":
                 content |= self._label_content(content["labels"], create)
             text = {"row": self.table.names[place], "excerpt": self.excerpt(place)}
-            said = self.said(place, by)
+            said = self.said(self.now, place, by)
             return self._add(kind, by, document=self.table.keys[place], **content, **said, **text)
 
     def decide_many(
@@ -397,36 +402,25 @@ class Session:
         """The current names of all classes."""
         return [*self.reviewed.classes.names.values()]
 
-    def current_names(self, predicted: Any) -> list[str] | None:
-        """Return the current names of classes that the model predicts; None without prediction."""
-        if predicted is None:
-            return None
-        return [*self.reviewed.classes.shown(self._ids(predicted))]
-
-    def current_name_of(self, situation: Situation, name: str) -> str | None:
-        """Return the current name of a class of a model; None if it was deleted."""
-        identity = situation.identities.get(name)
-        return next(iter(self.reviewed.classes.shown([identity])), None)
+    def current_names(self, now: Situation, predicted: Any) -> list[str] | None:
+        """Return the current names of classes that a model predicts; None without prediction."""
+        return None if predicted is None else [*self.reviewed.classes.shown(now.ids(predicted))]
 
     def prediction(self, place: int) -> list[str] | None:
         """Return the names of the classes predicted for a document; None without prediction."""
-        return self.current_names(self.now.documents[place].prediction)
-
-    def _ids(self, predicted: Any) -> list[str | None]:
-        names = predicted if isinstance(predicted, tuple | list) else [predicted]
-        return [self.now.identities.get(str(name)) for name in names]
+        return self.current_names(now := self.now, now.documents[place].prediction)
 
     # ---- the queue
 
-    def said(self, place: int, by: str) -> dict[str, Any]:
-        """Return the current prediction for a document, and why a tab shows it."""
-        document, shown = self.now.documents[place], self.reviewed.shown.get(by)
+    def said(self, now: Situation, place: int, by: str) -> dict[str, Any]:
+        """Return the prediction for a document, and why a tab shows it."""
+        document, shown = now.documents[place], self.reviewed.shown.get(by)
         own = shown is not None and shown.document == self.table.keys[place]
-        prediction = self.prediction(place)
+        prediction = self.current_names(now, document.prediction)
         return {
             "reason": shown.reason if own and shown is not None else BY_HAND,
             "prediction": prediction,
-            "predicted": None if prediction is None else self._ids(document.prediction),
+            "predicted": None if prediction is None else now.ids(document.prediction),
             "confidence": document.confidence,
         }
 
@@ -565,7 +559,7 @@ class Session:
             self.now = new
             if labels.y is not None:
                 known = sum(map(bool, labels.y))
-                self.snapshots.append((known, [self._ids(d.prediction) for d in new.documents]))
+                self.snapshots.append((known, [new.ids(d.prediction) for d in new.documents]))
                 self.moved = moved_predictions([*self.snapshots])
         self._save(new)
         self._judge(labels)
@@ -591,9 +585,9 @@ class Session:
             return situation.model
         about = dict(told) if isinstance(told, Mapping) else {name: name for name in told}
         with self._lock:
-            pairs = {n: self.current_name_of(situation, n) for n in about}
+            pairs = {n: self.current_names(situation, n) for n in about}
         model = copy.copy(situation.model)
-        found = {now: about[name] for name, now in reversed(pairs.items()) if now is not None}
+        found = {now: about[name] for name, names in reversed(pairs.items()) for now in names or ()}
         model.classes = found if len(found) > 1 else None
         return model
 
