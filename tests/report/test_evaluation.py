@@ -85,7 +85,9 @@ def noisy(n=90):
     return [" ".join(words[row]) for row in places], places, rng
 
 
-@pytest.mark.parametrize("kind", ["classes", "one split", "sets", "numbers", "two numbers", "logs"])
+@pytest.mark.parametrize(
+    "kind", ["classes", "one split", "sets", "numbers", "ratings", "two numbers", "logs"]
+)
 def test_report_and_fit_have_one_score(kind, monkeypatch):
     texts, places, rng = noisy()
     if kind == "one split":
@@ -98,8 +100,9 @@ def test_report_and_fit_have_one_score(kind, monkeypatch):
         y = places.mean(axis=1) + rng.normal(size=90)
         y = np.exp(y) if kind == "logs" else y
         y = np.column_stack([y, rng.normal(size=90)]) if kind == "two numbers" else y
+        y = np.clip(np.round(y), 5, 6) if kind == "ratings" else y
     settings = {"log": "yes" if kind == "logs" else "no", "max_iter": 5, "tol": 0}
-    if "numbers" in kind or kind == "logs":
+    if "numbers" in kind or kind in ("logs", "ratings"):
         settings["task"] = "numbers"
     texts, y = [*texts, "???"], [*y, y[0]]
     model = TopicModel(3, random_state=0, **settings).fit(texts, y)

@@ -371,7 +371,7 @@ def _by_method(rows: list[dict[str, Any]], methods: list[str]) -> list[dict[str,
         {
             **_named(row),
             **{
-                f"{score} of {method}": value
+                f"{score}, {method}": value
                 for method, found in zip(methods, row["by_method"], strict=True)
                 for score, value in _method_scores(found).items()
             },
@@ -383,7 +383,7 @@ def _by_method(rows: list[dict[str, Any]], methods: list[str]) -> list[dict[str,
 def _method_scores(found: Any) -> dict[str, Any]:
     if isinstance(found, dict):
         return {"R²": found["r2"], "mean error": found["mean_error"]}
-    return {"average precision": found}
+    return {"AP": found}
 
 
 def _joined(row: dict[str, Any]) -> dict[str, Any]:

@@ -82,6 +82,13 @@ class ValueCoding:
         """
         return _scaled(table, self.started)
 
+    def limited(self, values: Array) -> Array:
+        """Return fitted ``values`` (n × k) within the limits of y."""
+        if self.low is None or self.high is None:
+            return values
+        low, high = self.scaled(np.stack([self.low, self.high])) - self.offset
+        return np.clip(values, np.where(np.isnan(low), -np.inf, low), high)
+
     def without_limits(self) -> ValueCoding:
         """Return the coding for a stream, whose next batch may have other numbers."""
         return ValueCoding(self.offset, self.one_dimensional, self.started)
