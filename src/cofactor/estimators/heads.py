@@ -730,9 +730,9 @@ def _expected_of_numbers(
     expected = mean_score(_each_number(score_of_numbers, truth, predicted, weights))
     if expected is None or coding is None or not coding.logs.any():
         return expected
-    told = (coding.decode(one).reshape(truth.shape) for one in (truth, predicted))
-    natural = [np.nan if r2 is None else r2 for r2 in _each_number(r_squared, *told, weights)]
-    return replace(expected, natural=tuple(natural))
+    true, told = (coding.decode(one).reshape(truth.shape) for one in (truth, predicted))
+    each = _each_number(r_squared, true, told, weights)
+    return replace(expected, natural=tuple(np.nan if r2 is None else r2 for r2 in each))
 
 
 def _each_number(
