@@ -38,6 +38,7 @@ def test_the_first_class_is_named_at_once_and_labels_the_text(browser, table):
         visit = Visit(browser, address)
         page = visit.page
         page.wait_for_selector(".class-finder input:focus")
+        assert not page.locator(".class-finder kbd").is_visible()  # "c" would be typed here
         assert "name the first class" in page.locator("#next").inner_text()
         first, before = visit.place(), page.locator(".doc-head").inner_text()
         page.keyboard.type("space x")
@@ -45,6 +46,7 @@ def test_the_first_class_is_named_at_once_and_labels_the_text(browser, table):
         visit.wait_for_next(before)
         assert page.locator(".class .name").all_inner_texts() == ["space x"]
         assert visit.state()["last"][0]["document"] == first
+        assert page.locator(".class-finder kbd").is_visible()
         visit.decide("1")  # the focus has left the field
         second = visit.name_class("food")
         assert last_labels(visit) == [["space x"], ["space x"], ["food"]]
