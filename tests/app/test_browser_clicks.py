@@ -38,6 +38,7 @@ def test_the_first_class_is_named_at_once_and_labels_the_text(browser, table):
         visit = Visit(browser, address)
         page = visit.page
         page.wait_for_selector(".class-finder input:focus")
+        assert not page.locator(".class-finder kbd").is_visible()  # "c" would be typed here
         assert "name the first class" in page.locator("#next").inner_text()
         first, before = visit.place(), page.locator(".doc-head").inner_text()
         page.keyboard.type("space x")
@@ -45,6 +46,7 @@ def test_the_first_class_is_named_at_once_and_labels_the_text(browser, table):
         visit.wait_for_next(before)
         assert page.locator(".class .name").all_inner_texts() == ["space x"]
         assert visit.state()["last"][0]["document"] == first
+        assert page.locator(".class-finder kbd").is_visible()
         visit.decide("1")  # the focus has left the field
         second = visit.name_class("food")
         assert last_labels(visit) == [["space x"], ["space x"], ["food"]]
@@ -366,6 +368,9 @@ def test_what_decides_is_on_the_screen(browser, tmp_path, width, height):
             assert page.locator("#next").inner_text() or height <= 400
             assert "[object" not in page.locator("#screen").inner_text()
             assert page.evaluate(CROOKED_BUTTONS) == []
+            for cell in page.locator("tbody tr:first-child td:visible").all():
+                box = cell.bounding_box()
+                assert width >= 640 or box["x"] + box["width"] <= width, screen
         page.click("#keys-button")
         title = page.locator("#keys-title").bounding_box()
         assert 0 <= title["y"] < height / 2
@@ -376,6 +381,11 @@ def test_texts_run_in_their_own_direction(browser, tmp_path):
     rows = [[str(i), f"مرحبا {t}", ""] for i, t in enumerate(TEXTS)]
     with running(write_table(tmp_path / "posts.csv", rows)) as address:
         visit = Visit(browser, address)
-        direction = visit.page.locator(".text").evaluate("e => getComputedStyle(e).direction")
-        assert direction == "rtl"
+        visit.name_class("food")
+        visit.page.wait_for_selector(".last .chip")
+        for text in (".text", ".last .muted"):  # which is cut off at its end
+            found = visit.page.locator(text).evaluate(
+                "e => [getComputedStyle(e).direction, getComputedStyle(e).display]"
+            )
+            assert found == ["rtl", "block"]
         visit.close()

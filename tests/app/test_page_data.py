@@ -75,3 +75,22 @@ def test_last_decisions_show_more_of_a_text_than_a_row_holds(page):
     page.session.table.texts[7] = "moon " * 100
     (last,) = page.change("label", tab="t", document=7, labels=["space"])["last"]
     assert last["excerpt"] == ("moon " * 100)[:160]  # the page ends it with an ellipsis
+
+
+def test_a_fit_that_ends_while_a_text_is_explained_changes_nothing_in_the_answer(page, monkeypatch):
+    page.begin(every=100)
+    page.make_classes()
+    before = page.read("document", place=20)
+    session, explain = page.session, type(page.session.now.model).explain
+
+    def interrupted(model, *text, **options):
+        for place in range(12):
+            session.decide("label", "me", place, labels=[TRUTH[place]])
+        session.refitter.request()
+        session.refitter.wait(30)
+        return explain(model, *text, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(session.now.model), "explain", interrupted)
+        assert page.read("document", place=20) == before
+    assert page.read("document", place=20)["probabilities"]

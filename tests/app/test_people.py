@@ -16,7 +16,7 @@ def label_all(session, by, n, labels):
     found = {}
     for _ in range(n):
         place = session.next(by)
-        found[place] = session.said(place, by)["reason"]
+        found[place] = session.said(session.now, place, by)["reason"]
         session.decide("label", by, place, labels=[labels[place]])
     return found
 
@@ -77,7 +77,7 @@ def test_people_share_only_second_opinions(two):
 def test_a_second_opinion_hides_the_first(two):
     one, other = two
     label_all(one, "a", 40, TRUTH)
-    while other.said(place := other.next("b"), "b")["reason"] != "second opinion":
+    while other.said(other.now, place := other.next("b"), "b")["reason"] != "second opinion":
         other.decide("skip", "b", place)
     shown = show_document(other, place, "b")
     assert shown["blind"]

@@ -16,7 +16,7 @@ def label_as(session, monkeypatch, places, reason, truth=TRUTH):
     """Label documents as if the queue had shown them for a reason."""
     said = type(session).said
     monkeypatch.setattr(
-        type(session), "said", lambda self, place, by: said(self, place, by) | {"reason": reason}
+        type(session), "said", lambda self, *seen: said(self, *seen) | {"reason": reason}
     )
     for place in places:
         session.decide("label", "me", place, labels=[truth[place]])
@@ -108,7 +108,7 @@ def test_checks_of_no_class_and_of_a_class_of_their_own_are_wrong(start, monkeyp
     label_as(session, monkeypatch, [38], RANDOM, ["other"] * 60)
     said = type(session).said
     monkeypatch.setattr(
-        type(session), "said", lambda self, place, by: said(self, place, by) | {"reason": RANDOM}
+        type(session), "said", lambda self, *seen: said(self, *seen) | {"reason": RANDOM}
     )
     session.decide("label", "me", 39, labels=[])
     refit(session)

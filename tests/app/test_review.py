@@ -106,7 +106,7 @@ def test_names_suggest_classes_before_the_first_label(named):
     assert session.class_names == [*NAMED]
     right = [session.prediction(place) == [TRUTH[place]] for place in range(60)]
     assert sum(right) > 50
-    assert session.said(session.next("t"), "t")["prediction"] is not None
+    assert session.said(session.now, session.next("t"), "t")["prediction"] is not None
     assert session.counts()["reviewed"] == 0
 
 

@@ -51,7 +51,7 @@ def test_decisions_note_what_was_predicted_before(start):
     assert (noted["prediction"], noted["confidence"]) == ([said.prediction], said.confidence)
     assert noted["reason"] in ("close call", "first of its topic", "random check")
     place = session.next("me")
-    why = session.said(place, "me")["reason"]
+    why = session.said(session.now, place, "me")["reason"]
     session.refitter.request()  # the next queue may lack this document
     session.refitter.wait(30)
     assert session.decide("skip", "me", place).content["reason"] == why

@@ -108,8 +108,9 @@ def _label_cells(session: Session, place: int | None, kind: str) -> list[Any]:
     if place is None:
         return [None] * 4
     labels, source = session.table.label_of(place, session.reviewed)
-    document, separator = session.now.documents[place], session.table.facts.get("label_separator")
-    prediction, sure = session.prediction(place), document.confidence
+    now, separator = session.now, session.table.facts.get("label_separator")
+    document = now.documents[place]
+    prediction, sure = session.current_names(now, document.prediction), document.confidence
     several = kind == "jsonl" and session.table.several
     label: Any = list(labels or ()) if several else one_cell(labels or (), separator) or None
     return [

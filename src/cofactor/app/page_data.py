@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.app.estimate import estimate, random_reviews
-from cofactor.app.session import Session
+from cofactor.app.session import Session, Situation
 from cofactor.app.text_queue import BLIND, DISAGREED, SECOND, TextTable, disagreements
 from cofactor.text.describe.explain import Explanation
 from cofactor.text.describe.predictions import unchecked
@@ -180,7 +180,7 @@ def topics(session: Session) -> dict[str, Any]:
             "name": t.name,
             "words": list(t.words),
             "share": t.share,
-            "label": next(iter(session.current_names(t.label) or []), None),
+            "label": next(iter(session.current_names(now, t.label) or []), None),
             "label_weight": t.label_weight,
             "labels": t.labels,
             "stability": t.stability,
@@ -203,19 +203,19 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
     A random check hides what the model predicts, so that it cannot sway who decides.
     """
     session.check_place(place)
-    table, model, text = session.table, session.now.model, session.table.texts[place]
-    said = session.said(place, tab)
+    table, now, text = session.table, session.now, session.table.texts[place]
+    said = session.said(now, place, tab)
     labels, source = table.label_of(place, session.reviewed)
     if said["reason"] == SECOND:
         labels = source = None
     blind = said["reason"] in BLIND and source is None
-    told = None if blind else model.explain(text, n_left_out=0)
+    told = None if blind else now.model.explain(text, n_left_out=0)
     contrast = told.contrast if told is not None and told.is_known else None
     pieces = [(text, 0)] if told is None or contrast is None else told.coloured_text
-    document = session.now.documents[place]
+    document = now.documents[place]
 
     def name(label: Any) -> str | None:
-        return next(iter(session.current_names(label) or []), None)
+        return next(iter(session.current_names(now, label) or []), None)
 
     return {
         "document": place,
@@ -231,10 +231,10 @@ def show_document(session: Session, place: int, tab: str = "") -> dict[str, Any]
         "blind": blind,
         "prediction": None if blind else said["prediction"],
         "confidence": None if blind else said["confidence"],
-        "unlike": not blind and session.now.is_unlike(place),
+        "unlike": not blind and now.is_unlike(place),
         "leading": None if contrast is None else name(contrast.target),
         "rival": None if contrast is None else name(contrast.rival),
-        "probabilities": [] if told is None else _probabilities(session, told),
+        "probabilities": [] if told is None else _probabilities(session, now, told),
         "labels": None if labels is None else list(labels),
         "source": source,
         "flagged": table.keys[place] in session.reviewed.flags,
@@ -249,16 +249,15 @@ def _opinions(session: Session, place: int) -> list[dict[str, Any]]:
     return [{"who": who, "labels": shown(one.labels or ())} for who, one in people.items()]
 
 
-def _probabilities(session: Session, told: Explanation) -> list[dict[str, Any]]:
+def _probabilities(session: Session, now: Situation, told: Explanation) -> list[dict[str, Any]]:
     """Return the classes with their probabilities, the most probable first.
 
     There are none if the model knows no word of the text.
     """
-    model = session.now.model
-    if not (told.is_known and model.target_names_):
+    if not (told.is_known and now.model.target_names_):
         return []
-    found = model.estimator_.probabilities(told.scores[None])[0]
-    names = [session.current_names(str(name)) for name in model.target_names_]
+    found = now.model.estimator_.probabilities(told.scores[None])[0]
+    names = [session.current_names(now, str(name)) for name in now.model.target_names_]
     return [
         {"label": name, "probability": float(found[c])}
         for c in np.argsort(-found, kind="stable")
@@ -371,7 +370,8 @@ def _sort(session: Session, places: list[int], sort: str) -> None:
 
 
 def _row(session: Session, place: int, label: Any, words: list[str]) -> dict[str, Any]:
-    document, text = session.now.documents[place], session.table.texts[place]
+    now, text = session.now, session.table.texts[place]
+    document = now.documents[place]
     first = min((text.casefold().find(word) for word in words), default=0)
     start = max(first - EXCERPT_CHARACTERS // 3, 0)
     labels, source = label
@@ -381,9 +381,9 @@ def _row(session: Session, place: int, label: Any, words: list[str]) -> dict[str
         "excerpt": ("… " if start else "") + text[start : start + EXCERPT_CHARACTERS],
         "labels": None if labels is None else list(labels),
         "source": source,
-        "prediction": session.prediction(place) or [],
+        "prediction": session.current_names(now, document.prediction) or [],
         "confidence": document.confidence,
-        "unlike": session.now.is_unlike(place),
+        "unlike": now.is_unlike(place),
         "topic": document.topic,
         "topic_name": document.name,
         "date": _date(session.table, place),

@@ -1,8 +1,8 @@
 """The web application: one function for each address (JSON in, JSON out), and the server.
 
 `READS` and `CHANGES` list all addresses. The signature of a function declares the arguments of its
-address; arguments with other names or types are rejected. Functions run in threads, so that no
-request waits for another one.
+address; arguments with other names or types are rejected. A change that returns nothing is answered
+by the new state. Functions run in threads, so that no request waits for another one.
 """
 
 from __future__ import annotations
@@ -66,28 +66,24 @@ def next_document(session: Session, tab: str, queue: str = "") -> dict[str, Any]
 
 def label(
     session: Session, tab: str, document: int, labels: list[Any], create: bool = False
-) -> dict[str, Any]:
+) -> None:
     """Label a document; no labels mean "none of these"."""
     session.decide("label", tab, document, labels=_texts("labels", labels), create=create)
-    return state(session)
 
 
-def skip(session: Session, tab: str, document: int) -> dict[str, Any]:
+def skip(session: Session, tab: str, document: int) -> None:
     """Skip a document."""
     session.decide("skip", tab, document)
-    return state(session)
 
 
-def flag(session: Session, tab: str, document: int, on: bool) -> dict[str, Any]:
+def flag(session: Session, tab: str, document: int, on: bool) -> None:
     """Flag a document, or remove the flag."""
     session.decide("flag", tab, document, on=on)
-    return state(session)
 
 
-def note(session: Session, tab: str, document: int, text: str) -> dict[str, Any]:
+def note(session: Session, tab: str, document: int, text: str) -> None:
     """Write a note on a document."""
     session.write_note(tab, document, text)
-    return state(session)
 
 
 def guidelines(session: Session) -> dict[str, Any]:
@@ -97,12 +93,11 @@ def guidelines(session: Session) -> dict[str, Any]:
 
 def label_many(
     session: Session, tab: str, documents: list[Any], labels: list[Any], create: bool = False
-) -> dict[str, Any]:
+) -> None:
     """Label several documents at once."""
     if len(documents) > MAX_LABELLED_AT_ONCE or not all(type(one) is int for one in documents):
         raise ValueError(f"documents must be at most {MAX_LABELLED_AT_ONCE} numbers.")
     session.decide_many(tab, documents, _texts("labels", labels), create)
-    return state(session)
 
 
 def undo(session: Session, tab: str, number: int = -1) -> dict[str, Any]:
@@ -117,48 +112,11 @@ def undo(session: Session, tab: str, number: int = -1) -> dict[str, Any]:
     return {**state(session), **undone, "document": place}
 
 
-def make_class(session: Session, tab: str, name: str) -> dict[str, Any]:
-    """Create a class."""
-    session.make_class(tab, name)
-    return state(session)
-
-
-def rename_class(session: Session, tab: str, old: str, new: str) -> dict[str, Any]:
-    """Rename a class, or merge it into another one."""
-    session.rename_class(tab, old, new)
-    return state(session)
-
-
-def delete_class(session: Session, tab: str, name: str) -> dict[str, Any]:
-    """Delete a class that no document has."""
-    session.delete_class(tab, name)
-    return state(session)
-
-
-def describe_class(session: Session, tab: str, name: str, text: str) -> dict[str, Any]:
-    """Say what a class is about."""
-    session.describe_class(tab, name, text)
-    return state(session)
-
-
-def restore_log(session: Session) -> dict[str, Any]:
-    """Write decisions back that the log lacks."""
-    session.restore_log()
-    return state(session)
-
-
-def forget_copy(session: Session) -> dict[str, Any]:
-    """Do without the decisions that the log lacks."""
-    session.forget_copy()
-    return state(session)
-
-
-def take_over(session: Session, tab: str, pairs: dict[str, Any]) -> dict[str, Any]:
+def take_over(session: Session, tab: str, pairs: dict[str, Any]) -> None:
     """Give documents the labels of texts that are no longer in the table."""
     if not all(type(place) is int for place in pairs.values()):
         raise ValueError("pairs must be a number of a document for each key.")
     session.take_over(tab, pairs)
-    return state(session)
 
 
 def try_edit(session: Session, edit: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -191,10 +149,9 @@ def undo_edit(session: Session, tab: str) -> dict[str, Any]:
     return {"undone": session.undo_edit(tab), **topics(session)}
 
 
-def refit(session: Session) -> dict[str, Any]:
+def refit(session: Session) -> None:
     """Fit now."""
     session.refitter.request()
-    return state(session)
 
 
 def stability(session: Session) -> dict[str, Any]:
@@ -232,12 +189,12 @@ CHANGES: dict[str, Callable[..., Any]] = {
     "note": note,
     "label-many": label_many,
     "undo": undo,
-    "make-class": make_class,
-    "rename-class": rename_class,
-    "delete-class": delete_class,
-    "describe-class": describe_class,
-    "restore-log": restore_log,
-    "forget-copy": forget_copy,
+    "make-class": Session.make_class,
+    "rename-class": Session.rename_class,
+    "delete-class": Session.delete_class,
+    "describe-class": Session.describe_class,
+    "restore-log": Session.restore_log,
+    "forget-copy": Session.forget_copy,
     "take-over": take_over,
     "try-edit": try_edit,
     "accept-edit": accept_edit,
@@ -306,13 +263,19 @@ def _route(session: Session, function: Callable[..., Any]) -> Callable[[Request]
         else:
             given = {n: _read_value(n, t, parameters) for n, t in request.query_params.items()}
         _check(given, parameters)
-        answer = await run_in_threadpool(function, session, **given)
+        answer = await run_in_threadpool(_answer, function, session, given)
         if isinstance(answer, Download):
             headers = {"content-disposition": f'attachment; filename="{answer.name}"'}
             return Response(answer.content, media_type=answer.kind, headers=headers)
         return Response(to_json(answer), media_type="application/json")
 
     return handle
+
+
+def _answer(function: Callable[..., Any], session: Session, given: dict[str, Any]) -> Any:
+    """Call a function; a change that answers nothing of its own is answered by the new state."""
+    answer = function(session, **given)
+    return state(session) if answer is None else answer
 
 
 RouteParameters = dict[str, tuple[type, bool]]  # the type, and whether it must be given

@@ -103,6 +103,11 @@ class Situation:
         """Return whether a document is unlike the labelled ones of its class."""
         return bool((self.documents[place].unlike or 0.0) >= UNLIKE_LEVEL)
 
+    def ids(self, predicted: Any) -> list[str | None]:
+        """Return the identities of classes that the model predicts."""
+        names = predicted if isinstance(predicted, tuple | list) else [predicted]
+        return [self.identities.get(str(name)) for name in names]
+
 
 class LabelState(NamedTuple):
     """The labels at some moment, as a fit takes them."""
@@ -160,8 +165,8 @@ class Session:
         self.log = DecisionLog(log_path(self.folder))
         self.lost: str | None = None  # what happened to the log, if it lacks what was read
         self.copied = _copied_lines(self.folder)
-        self._read_log()
-        self._versions, self._trials = count(1), count(1)
+        self.reviewed = _logged(self.table, self.log)
+        self._versions = count(1)
         self._next_trial = FIRST_TRIAL
         self._since = 0  # labels since the last refit
         self._counted: tuple[int, dict[str, Any]] = (-1, {})
@@ -185,9 +190,6 @@ class Session:
         else:
             self._judge(labels)
 
-    def _read_log(self) -> None:
-        self.reviewed = _logged(self.table, self.log)
-
     def _saved_identities(self) -> dict[str, str]:
         """Return the identities of classes by the names that they had when the model was saved."""
         before = Reviewed(self.table.classes)
@@ -210,7 +212,7 @@ class Session:
                 self.lost = str(error)
 
     def decide(
-        self, kind: str, by: str, place: int, *, create: bool = False, **content: Any
+        self, kind: str, tab: str, place: int, *, create: bool = False, **content: Any
     ) -> Decision:
         """Record a decision about a document, with its prediction and why it was shown.
 
@@ -221,11 +223,11 @@ class Session:
             if kind == "label":
                 content |= self._label_content(content["labels"], create)
             text = {"row": self.table.names[place], "excerpt": self.excerpt(place)}
-            said = self.said(place, by)
-            return self._add(kind, by, document=self.table.keys[place], **content, **said, **text)
+            said = self.said(self.now, place, tab)
+            return self._add(kind, tab, document=self.table.keys[place], **content, **said, **text)
 
     def decide_many(
-        self, by: str, places: list[int], labels: list[str] | None, create: bool, **content: Any
+        self, tab: str, places: list[int], labels: list[str] | None, create: bool, **content: Any
     ) -> None:
         """Label several documents by one decision, or skip them if ``labels`` is None."""
         for place in places:
@@ -235,9 +237,9 @@ class Session:
             content = {"documents": keys, "reason": BY_HAND, **content}
             if labels is not None:
                 content |= self._label_content(labels, create)
-            self._add("skip" if labels is None else "label", by, **content)
+            self._add("skip" if labels is None else "label", tab, **content)
 
-    def take_over(self, by: str, pairs: dict[str, int]) -> None:
+    def take_over(self, tab: str, pairs: dict[str, int]) -> None:
         """Give documents the labels of texts that are no longer in the table, by their keys."""
         with self._lock:
             for key, place in pairs.items():
@@ -248,25 +250,24 @@ class Session:
                 labels = [*self.reviewed.classes.shown(review.labels)]
                 if review.labels and not labels:  # which would say that no class fits
                     raise StaleError("The class of one of these texts was deleted; label it anew.")
-                self.decide("label", by, place, labels=labels, replaces=key)
+                self.decide("label", tab, place, labels=labels, replaces=key)
 
-    def write_note(self, by: str, place: int, text: str) -> None:
+    def write_note(self, tab: str, place: int, text: str) -> None:
         """Write a note on a document, in place of an earlier one; "" removes it."""
         self.check_place(place)
-        if len(text) > MAX_NOTE:
-            raise ValueError(f"A note has at most {MAX_NOTE} characters.")
-        self._add("note", by, document=self.table.keys[place], text=text.strip())
+        text = _checked_text("A note", text, MAX_NOTE)
+        self._add("note", tab, document=self.table.keys[place], text=text)
 
-    def make_class(self, by: str, name: str) -> None:
+    def make_class(self, tab: str, name: str) -> None:
         """Create a class."""
-        self._add("class", by, name=self.checked_name(name))
+        self._add("class", tab, name=self.checked_name(name))
 
-    def rename_class(self, by: str, old: str, new: str) -> None:
+    def rename_class(self, tab: str, old: str, new: str) -> None:
         """Rename a class; if another class has the new name, merge them."""
         identity = self._identity(old)
-        self._add("rename class", by, id=identity, old=old, new=self.checked_name(new, but=old))
+        self._add("rename class", tab, id=identity, old=old, new=self.checked_name(new, but=old))
 
-    def delete_class(self, by: str, name: str) -> None:
+    def delete_class(self, tab: str, name: str) -> None:
         """Delete a class that no document has."""
         identity = self._identity(name)
         said = f"The class {name!r} has labels"
@@ -276,15 +277,14 @@ class Session:
             raise ValueError(
                 f"{said} of texts that are not in the table; merge it into another class instead."
             )
-        self._add("delete class", by, id=identity, name=name)
+        self._add("delete class", tab, id=identity, name=name)
 
-    def describe_class(self, by: str, name: str, text: str) -> None:
+    def describe_class(self, tab: str, name: str, text: str) -> None:
         """Say what a class is about."""
-        if len(text) > MAX_DESCRIPTION:
-            raise ValueError(f"A description has at most {MAX_DESCRIPTION} characters.")
-        self._add("describe class", by, id=self._identity(name), name=name, text=text.strip())
+        text = _checked_text("A description", text, MAX_DESCRIPTION)
+        self._add("describe class", tab, id=self._identity(name), name=name, text=text)
 
-    def undo(self, by: str, number: int | None = None) -> Decision | None:
+    def undo(self, tab: str, number: int | None = None) -> Decision | None:
         """Undo a decision, by default the last one of this tab; return it.
 
         Its document is shown in the tab again, for the same reason as before.
@@ -294,14 +294,14 @@ class Session:
             own = [
                 d
                 for d in self.reviewed.counted()
-                if d.kind in UNDOABLE and (d.by == by if number is None else d.number == number)
+                if d.kind in UNDOABLE and (d.by == tab if number is None else d.number == number)
             ]
             if not own:
                 return None
-            self._add("undo", by, undoes=own[-1].number)
+            self._add("undo", tab, undoes=own[-1].number)
             if "document" in own[-1].content and "reason" in own[-1].content:
                 kept = {name: own[-1].content[name] for name in ("document", "reason")}
-                self._add(SHOWN, by, **kept)
+                self._add(SHOWN, tab, **kept)
             return own[-1]
 
     def restore_log(self) -> None:
@@ -309,7 +309,7 @@ class Session:
         with self._lock:
             self.hear()
             self.log.restore(self.log.lines if self.lost else self.copied)
-            self._read_log()
+            self.reviewed = _logged(self.table, self.log)
             self.lost = None
             self._counted = (-1, {})
         self.refitter.request()
@@ -328,10 +328,10 @@ class Session:
         self.copied = []
         self._save(self.now)
 
-    def _add(self, kind: str, by: str, **content: Any) -> Decision:
+    def _add(self, kind: str, tab: str, **content: Any) -> Decision:
         with self._lock:
             who = {"who": self.annotator} if self.annotator else {}
-            found = self.log.add(kind, by, **(who | content))
+            found = self.log.add(kind, tab, **(who | content))
             self._heard(found)
             return found[-1]
 
@@ -397,40 +397,29 @@ class Session:
         """The current names of all classes."""
         return [*self.reviewed.classes.names.values()]
 
-    def current_names(self, predicted: Any) -> list[str] | None:
-        """Return the current names of classes that the model predicts; None without prediction."""
-        if predicted is None:
-            return None
-        return [*self.reviewed.classes.shown(self._ids(predicted))]
-
-    def current_name_of(self, situation: Situation, name: str) -> str | None:
-        """Return the current name of a class of a model; None if it was deleted."""
-        identity = situation.identities.get(name)
-        return next(iter(self.reviewed.classes.shown([identity])), None)
+    def current_names(self, now: Situation, predicted: Any) -> list[str] | None:
+        """Return the current names of classes that a model predicts; None without prediction."""
+        return None if predicted is None else [*self.reviewed.classes.shown(now.ids(predicted))]
 
     def prediction(self, place: int) -> list[str] | None:
         """Return the names of the classes predicted for a document; None without prediction."""
-        return self.current_names(self.now.documents[place].prediction)
-
-    def _ids(self, predicted: Any) -> list[str | None]:
-        names = predicted if isinstance(predicted, tuple | list) else [predicted]
-        return [self.now.identities.get(str(name)) for name in names]
+        return self.current_names(now := self.now, now.documents[place].prediction)
 
     # ---- the queue
 
-    def said(self, place: int, by: str) -> dict[str, Any]:
-        """Return the current prediction for a document, and why a tab shows it."""
-        document, shown = self.now.documents[place], self.reviewed.shown.get(by)
+    def said(self, now: Situation, place: int, tab: str) -> dict[str, Any]:
+        """Return the prediction for a document, and why a tab shows it."""
+        document, shown = now.documents[place], self.reviewed.shown.get(tab)
         own = shown is not None and shown.document == self.table.keys[place]
-        prediction = self.prediction(place)
+        prediction = self.current_names(now, document.prediction)
         return {
             "reason": shown.reason if own and shown is not None else BY_HAND,
             "prediction": prediction,
-            "predicted": None if prediction is None else self._ids(document.prediction),
+            "predicted": None if prediction is None else now.ids(document.prediction),
             "confidence": document.confidence,
         }
 
-    def next(self, by: str, queue: str = "") -> int | None:
+    def next(self, tab: str, queue: str = "") -> int | None:
         """Return the next document for a tab; None if there is none at the moment.
 
         ``queue`` may be a reason to look at labels again: one of `REVIEW_QUEUES`.
@@ -440,8 +429,8 @@ class Session:
         with self._lock, self.log.locked() as file:
             self._heard(self.log.read_on(file), own=0)
             rows = self._rows_again(queue) if queue else self._rows_to_label()
-            is_free = free_texts(self.table, self.reviewed, by, datetime.now(UTC))
-            own = self.reviewed.shown.get(by)
+            is_free = free_texts(self.table, self.reviewed, tab, datetime.now(UTC))
+            own = self.reviewed.shown.get(tab)
             place = self.table.places.get(own.document) if own is not None else None
             if own is not None and place is not None and self._is_wanted(place, own.reason, queue):
                 return place
@@ -449,7 +438,7 @@ class Session:
             if found is None:
                 return None
             place, reason = found
-            line = encode_line(SHOWN, by, document=self.table.keys[place], reason=reason)
+            line = encode_line(SHOWN, tab, document=self.table.keys[place], reason=reason)
             self._heard(self.log.append(file, line, durable=False))
             return place
 
@@ -565,7 +554,7 @@ class Session:
             self.now = new
             if labels.y is not None:
                 known = sum(map(bool, labels.y))
-                self.snapshots.append((known, [self._ids(d.prediction) for d in new.documents]))
+                self.snapshots.append((known, [new.ids(d.prediction) for d in new.documents]))
                 self.moved = moved_predictions([*self.snapshots])
         self._save(new)
         self._judge(labels)
@@ -591,9 +580,9 @@ class Session:
             return situation.model
         about = dict(told) if isinstance(told, Mapping) else {name: name for name in told}
         with self._lock:
-            pairs = {n: self.current_name_of(situation, n) for n in about}
+            pairs = {n: self.current_names(situation, n) for n in about}
         model = copy.copy(situation.model)
-        found = {now: about[name] for name, now in reversed(pairs.items()) if now is not None}
+        found = {now: about[name] for name, names in reversed(pairs.items()) for now in names or ()}
         model.classes = found if len(found) > 1 else None
         return model
 
@@ -641,7 +630,7 @@ class Session:
         rows = known_rows(after, self.table.texts)
         drift = [asdict(row) for row in measure_drift(before.model, after, sources, rows, rows)]
         with self._lock:
-            number = next(self._trials)
+            number = next(self._versions)
             self._trial = Trial(number, name, arguments, self.shape, before, after, drift)
             return self._trial
 
@@ -654,15 +643,15 @@ class Session:
                 return edited
             return self._warm_fit(edited, y)
 
-    def accept(self, by: str, number: int) -> None:
+    def accept(self, tab: str, number: int) -> None:
         """Accept the edit that was tried last."""
         trial = self._trial
         if trial is None or trial.number != number or trial.shape != self.shape:
             raise StaleError("The topics have changed since this was shown; try the edit again.")
-        self.edit(by, trial.name, trial.arguments, trial)
+        self.edit(tab, trial.name, trial.arguments, trial)
 
     def edit(
-        self, by: str, name: str, arguments: dict[str, Any], trial: Trial | None = None
+        self, tab: str, name: str, arguments: dict[str, Any], trial: Trial | None = None
     ) -> None:
         """Edit the topics of the current model, and save it before returning.
 
@@ -681,7 +670,7 @@ class Session:
                 new = self._situation(after, labels)
                 with self._lock:
                     if done := self.now is before:
-                        self._add("edit", by, edit=name, arguments=arguments)
+                        self._add("edit", tab, edit=name, arguments=arguments)
                         self._history.append((name, before.model))
                         self._install(new)
         self._save(self.now)
@@ -696,7 +685,7 @@ class Session:
         self.now, self._trial = situation, None
         self.shape += 1
 
-    def undo_edit(self, by: str) -> str | None:
+    def undo_edit(self, tab: str) -> str | None:
         """Undo the last edit; return its name, or None if there is none."""
         self._check_not_overtaken()
         with self._editing:
@@ -705,7 +694,7 @@ class Session:
             name, model = self._history[-1]
             situation = self._situation(model, self._labels())
             with self._lock:
-                self._add("undo edit", by, edit=name)
+                self._add("undo edit", tab, edit=name)
                 self._history.pop()
                 self._install(situation)
         self._save(situation)
@@ -758,6 +747,12 @@ class Session:
             "open": len(texts) - len(keys) - untouched,
             "classes": {name: by_class[name] for name in self.class_names},
         }
+
+
+def _checked_text(what: str, text: str, longest: int) -> str:
+    if len(text) > longest:
+        raise ValueError(f"{what} has at most {longest} characters.")
+    return text.strip()
 
 
 def _copied_lines(folder: Path) -> list[bytes]:

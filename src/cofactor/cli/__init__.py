@@ -90,6 +90,10 @@ def main() -> None:
       cofactor report model -o report.html
 
     \b
+    To label texts in the browser, or sort texts that have no label yet:
+      cofactor app complaints.csv --text body
+
+    \b
     To change topics and go on from them:
       cofactor edit model --merge 2,5 --name 2=billing --drop 7 -o edited
       cofactor refit edited -o model2

@@ -52,7 +52,7 @@ def _note(sentence: str) -> tuple[str, str]:
 def _scores(found: Evaluation | None, nouns: Nouns) -> Notices:
     if found is None:
         return
-    scores = found.scores()
+    scores = found.scores
     better = [name for name, score in scores.items() if score > scores[MODEL] + 0.01]
     if better:
         yield _warn(f"{_and(better)} scored higher than this model on the tested {nouns.samples}.")

@@ -86,15 +86,11 @@ def fit(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from anndata import AnnData
     >>> import cofactor
-    >>> random = np.random.default_rng(0)
-    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-    >>> adata = AnnData(random.poisson(rates).astype("float32"))
-    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> cofactor.sc.fit(adata, labels="kind", n_topics=2).classes
-    ['one', 'other']
+    >>> from cofactor.datasets import make_cells
+    >>> adata = make_cells()
+    >>> cofactor.sc.fit(adata, labels="cell_type", n_topics=3).classes
+    ['B cell', 'T cell', 'monocyte']
     """
     options = CellFitOptions(
         labels, layer, n_topics, unlabelled, genes, batch_key, random_state, parameters

@@ -50,18 +50,15 @@ class Marker:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from anndata import AnnData
     >>> from cofactor import sc
-    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-    >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
-    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> model = sc.fit(adata, labels="kind", n_topics=2)
+    >>> from cofactor.datasets import make_cells
+    >>> adata = make_cells()
+    >>> model = sc.fit(adata, labels="cell_type", n_topics=3)
     >>> first = model.markers["classes"][0]
-    >>> first.group, first.rank, int(first.gene) < 5  # genes 0 to 4 mark this kind
-    ('one', 1, True)
+    >>> first.group, first.rank, first.gene  # GENE0 to GENE9 mark this type
+    ('B cell', 1, 'GENE7')
     >>> first.against, first.share > first.share_against
-    ('other', True)
+    ('monocyte', True)
     """
 
     group: str

@@ -100,15 +100,12 @@ class CellModel:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from anndata import AnnData
     >>> from cofactor import sc
-    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-    >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
-    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> model = sc.fit(adata, labels="kind", n_topics=2)
+    >>> from cofactor.datasets import make_cells
+    >>> adata = make_cells()
+    >>> model = sc.fit(adata, labels="cell_type", n_topics=3)
     >>> model.classes, model.topics.shape
-    (['one', 'other'], (2, 30))
+    (['B cell', 'T cell', 'monocyte'], (3, 200))
     """
 
     estimator: Any
@@ -176,15 +173,12 @@ class CellModel:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from anndata import AnnData
         >>> import cofactor
-        >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-        >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
-        >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-        >>> model = cofactor.sc.fit(adata, labels="kind", n_topics=2)
-        >>> model.marker_genes("classes", "one", 1)  # genes 0 to 4 are frequent here, 1 to 5 there
-        ['0']
+        >>> from cofactor.datasets import make_cells
+        >>> adata = make_cells()
+        >>> model = cofactor.sc.fit(adata, labels="cell_type", n_topics=3)
+        >>> sorted(model.marker_genes("classes", "T cell", 3))  # of GENE10 to GENE19
+        ['GENE10', 'GENE12', 'GENE15']
         """
         return [m.gene for m in self.markers[kind] if m.group == group][:n]
 
@@ -193,14 +187,11 @@ class CellModel:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from anndata import AnnData
         >>> from cofactor import sc
-        >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-        >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
-        >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-        >>> sc.fit(adata, labels="kind", n_topics=2).nearest("one")
-        'other'
+        >>> from cofactor.datasets import make_cells
+        >>> adata = make_cells()
+        >>> sc.fit(adata, labels="cell_type", n_topics=3).nearest("B cell")
+        'monocyte'
         """
         return next((m.against for m in self.markers["nearest"] if m.group == name), "")
 
@@ -228,13 +219,10 @@ class CellModel:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from anndata import AnnData
         >>> from cofactor import sc
-        >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-        >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
-        >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-        >>> model = sc.fit(adata, labels="kind", n_topics=2)
+        >>> from cofactor.datasets import make_cells
+        >>> adata = make_cells()
+        >>> model = sc.fit(adata, labels="cell_type", n_topics=3)
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.report(f"{folder}/report.html", adata, title="Two kinds").name
@@ -296,18 +284,15 @@ class CellModel:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from anndata import AnnData
         >>> from cofactor import sc
-        >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-        >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
-        >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-        >>> model = sc.fit(adata, labels="kind", n_topics=2)
+        >>> from cofactor.datasets import make_cells
+        >>> adata = make_cells()
+        >>> model = sc.fit(adata, labels="cell_type", n_topics=3)
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.save(f"{folder}/model")
         ...     sc.load(f"{folder}/model").classes
-        ['one', 'other']
+        ['B cell', 'T cell', 'monocyte']
         """
         named = copy.copy(self.estimator)
         named.feature_names_in_ = self.genes
@@ -329,13 +314,10 @@ def load(path: str | os.PathLike[str]) -> CellModel:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from anndata import AnnData
     >>> from cofactor import sc
-    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-    >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
-    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> model = sc.fit(adata, labels="kind", n_topics=2)
+    >>> from cofactor.datasets import make_cells
+    >>> adata = make_cells()
+    >>> model = sc.fit(adata, labels="cell_type", n_topics=3)
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(f"{folder}/model")

@@ -102,18 +102,14 @@ def ssnmf(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from anndata import AnnData
     >>> import cofactor
-    >>> random = np.random.default_rng(0)
-    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-    >>> adata = AnnData(random.poisson(rates).astype("float32"))
-    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> cofactor.sc.ssnmf(adata, labels="kind", n_topics=2)
+    >>> from cofactor.datasets import make_cells
+    >>> adata = make_cells()
+    >>> cofactor.sc.ssnmf(adata, labels="cell_type", n_topics=3)
     >>> adata.obs["ssnmf"].value_counts().to_dict()
-    {'other': 41, 'one': 39}
+    {'B cell': 82, 'T cell': 81, 'monocyte': 77}
     >>> adata.obsm["X_ssnmf"].shape, adata.varm["ssnmf"].shape
-    ((80, 2), (30, 2))
+    ((240, 3), (300, 3))
     """
     options = CellFitOptions(
         labels, layer, n_topics, unlabelled, genes, batch_key, random_state, parameters
@@ -160,18 +156,14 @@ def annotate(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from anndata import AnnData
     >>> import cofactor
-    >>> random = np.random.default_rng(0)
-    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
-    >>> cells = AnnData(random.poisson(rates).astype("float32"))
-    >>> cells.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> model = cofactor.sc.fit(cells[:60].copy(), labels="kind", n_topics=2)
+    >>> from cofactor.datasets import make_cells
+    >>> cells = make_cells()
+    >>> model = cofactor.sc.fit(cells[:60].copy(), labels="cell_type", n_topics=3)
     >>> new = cells[60:].copy()
     >>> cofactor.sc.annotate(new, model)
     >>> new.obs["ssnmf"].tolist()[:4]
-    ['one', 'other', 'one', 'other']
+    ['B cell', 'T cell', 'monocyte', 'B cell']
     """
     _check_target(adata, copy)
     _check_model(model)

@@ -310,14 +310,17 @@ async function take({ one, create }) {
 
 function showLast(now) {
   refill(parts.last, now.last.map((one) => make("li", {},
-    make("button", { type: "button", class: "opener", "data-key": `open ${one.number}`, onclick: () => open(one.document) },
-      make("span", { class: "chip" }, own(one.labels === null ? "skipped" : one.labels.length ? one.labels.join(", ") : "none")),
-      one.documents > 1 ? make("span", { class: "muted" }, ` ${one.documents} texts`) : make("span", { class: "muted" }, " ", own(one.excerpt))),
+    opener(one.labels === null ? "skipped" : one.labels.join(", ") || "none", one.documents > 1 ? `${one.documents} texts` : one.excerpt, { "data-key": `open ${one.number}`, onclick: () => open(one.document) }),
     make("button", { type: "button", class: "small", "data-key": `undo ${one.number}`, "aria-label": "Undo this decision", title: "Undo this decision", onclick: () => undo(one.number) }, "⌫"))));
   if (!now.last.length) {
     fill(parts.last, ["Your last decisions appear here. Each can be undone.", "Press ? for all keyboard shortcuts.",
       "You can stop at any time: every decision is saved at once."].map((text) => make("li", { class: "muted" }, text)));
   }
+}
+
+// One line about a text; where it is cut off, its beginning stays, in either direction.
+function opener(label, excerpt, attributes) {
+  return make("button", { type: "button", class: "opener", ...attributes }, label ? make("span", { class: "chip" }, own(label)) : null, " ", own(excerpt, { class: "muted" }));
 }
 
 let sending = Promise.resolve();
@@ -409,7 +412,6 @@ async function findText() {
   if (!query) return;
   const found = await attempt(() => read("documents", { query }));
   if (!found || !parts) return;
-  fill(parts.hits, found.rows.slice(0, 10).map((row) => make("li", {}, make("button", { type: "button", class: "opener", onclick: () => { parts.search.blur(); open(row.document); } },
-    row.labels?.length ? make("span", { class: "chip" }, own(row.labels.join(", "))) : null, make("span", {}, " ", own(row.excerpt))))));
+  fill(parts.hits, found.rows.slice(0, 10).map((row) => make("li", {}, opener((row.labels ?? []).join(", "), row.excerpt, { onclick: () => { parts.search.blur(); open(row.document); } }))));
   if (!found.rows.length) parts.hits.append(make("li", { class: "muted" }, "No text contains all these words."));
 }
