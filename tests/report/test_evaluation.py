@@ -57,7 +57,7 @@ def seen(monkeypatch):
 def test_the_score_is_the_one_that_the_fit_expects(model, corpus, some):
     found = evaluation.evaluate(read_material(model, corpus[0], some, None))
     expected = model.expected_score_
-    assert found.scores()[MODEL] == pytest.approx(expected.value)
+    assert found.scores[MODEL] == pytest.approx(expected.value)
     ends = found.interval(found.predictions[MODEL])
     assert (ends["low"], ends["high"]) == pytest.approx((expected.low, expected.high))
     assert len(found.tested) == expected.n_samples
@@ -85,7 +85,9 @@ def noisy(n=90):
     return [" ".join(words[row]) for row in places], places, rng
 
 
-@pytest.mark.parametrize("kind", ["classes", "one split", "sets", "numbers", "two numbers", "logs"])
+@pytest.mark.parametrize(
+    "kind", ["classes", "one split", "sets", "numbers", "ratings", "two numbers", "logs"]
+)
 def test_report_and_fit_have_one_score(kind, monkeypatch):
     texts, places, rng = noisy()
     if kind == "one split":
@@ -98,19 +100,20 @@ def test_report_and_fit_have_one_score(kind, monkeypatch):
         y = places.mean(axis=1) + rng.normal(size=90)
         y = np.exp(y) if kind == "logs" else y
         y = np.column_stack([y, rng.normal(size=90)]) if kind == "two numbers" else y
+        y = np.clip(np.round(y), 5, 6) if kind == "ratings" else y
     settings = {"log": "yes" if kind == "logs" else "no", "max_iter": 5, "tol": 0}
-    if "numbers" in kind or kind == "logs":
+    if "numbers" in kind or kind in ("logs", "ratings"):
         settings["task"] = "numbers"
     texts, y = [*texts, "???"], [*y, y[0]]
     model = TopicModel(3, random_state=0, **settings).fit(texts, y)
     found = evaluation.evaluate(read_material(model, texts, y, None))
-    assert found.scores()[MODEL] == pytest.approx(model.expected_score_.value)
+    assert found.scores[MODEL] == pytest.approx(model.expected_score_.value)
     ends = found.interval(found.predictions[MODEL])
     expected = model.expected_score_
     assert (ends["low"], ends["high"]) == pytest.approx((expected.low, expected.high), abs=1e-6)
     assert 90 not in found.tested
     if kind == "logs":
-        assert found.all_scores()[MODEL][1] == pytest.approx(expected.natural[0])
+        assert found.all_scores[MODEL][1] == pytest.approx(expected.natural[0])
 
 
 def test_a_true_number_without_a_logarithm_does_not_count_on_that_scale():
@@ -122,8 +125,8 @@ def test_a_true_number_without_a_logarithm_does_not_count_on_that_scale():
     tested, without = (
         evaluation.evaluate(read_material(model, texts, known, one)) for one in (truth, others)
     )
-    assert tested.all_scores()[MODEL][0] == pytest.approx(without.all_scores()[MODEL][0])
-    assert tested.all_scores()[MODEL][1] != without.all_scores()[MODEL][1]
+    assert tested.all_scores[MODEL][0] == pytest.approx(without.all_scores[MODEL][0])
+    assert tested.all_scores[MODEL][1] != without.all_scores[MODEL][1]
     assert tested.interval(tested.predictions[MODEL]) == without.interval(
         without.predictions[MODEL]
     )
@@ -135,7 +138,7 @@ def test_topics_without_labels_predict_numbers_about_as_well_as_the_mean():
     model = TopicModel(3, task="numbers", random_state=0, max_iter=5, tol=0)
     with pytest.warns(UserWarning, match="R² to expect"):
         model.fit(texts, y)
-    scores = evaluation.evaluate(read_material(model, texts, y, None)).scores()
+    scores = evaluation.evaluate(read_material(model, texts, y, None)).scores
     assert set(scores) == {MODEL, PLAIN, "mean", "ridge regression"}
     assert -0.5 < scores[PLAIN] < 0.3
     assert -0.2 < scores["mean"] < 0.05

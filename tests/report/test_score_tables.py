@@ -53,15 +53,15 @@ def test_every_score_lies_in_its_interval():
     told = np.clip(truth + rng.normal(0, 0.5, size=truth.shape), 0, 1)
     found = scored("sets", truth, told)
     ends = found.interval(told)
-    assert ends["low"] < found.all_scores()["m"][0] < ends["high"]
+    assert ends["low"] < found.all_scores["m"][0] < ends["high"]
     y = np.exp(rng.normal(size=(80, 1)))
     logs = encode_values(y.ravel(), n_samples=80, log="yes")[1]
     for scale in (None, logs):
         found = scored("numbers", y, y * 1.2, scale)
         ends = found.interval(y * 1.2)
-        assert ends["low"] < found.all_scores()["m"][0] < ends["high"]
+        assert ends["low"] < found.all_scores["m"][0] < ends["high"]
     assert found.metrics == ["R² of logarithms", "R²", "mean error"]
-    assert len(found.all_scores()["m"]) == 3
+    assert len(found.all_scores["m"]) == 3
 
 
 def test_scores_of_sets_agree_with_scikit_learn():
@@ -95,7 +95,10 @@ def test_small_classes_are_merged_in_the_confusion():
     assert kept == ["b", "e", scores.OTHERS]
     group = np.array([2, 0, 2, 2, 1, 2])
     np.testing.assert_array_equal(merged, scores.confusion(group[truth], group[said], 3))
-    assert scores._merged(matrix, names, list(range(6))) == (matrix, names)
+    back = list(range(6))[::-1]
+    turned, kept_all = scores._merged(matrix, names, back)
+    assert kept_all == names[::-1]
+    np.testing.assert_array_equal(turned, matrix[::-1, ::-1])
     assert sum(row["documents"] for row in scores._cells(merged, kept)) == 300
     pairs = scores._pairs(matrix, names)
     counts = [row["documents"] for row in pairs]

@@ -126,6 +126,24 @@ def test_labels_changed_something(held):
     assert len(held.changes["topics"]) == 4
 
 
+def test_classes_with_numbers_come_in_the_order_of_these():
+    words = {"grade 2": "moon orbit", "grade 10": "bread oven", "grade 11": "goal match"}
+    names, n = list(words), 10
+    texts = [f"{about} {place}th" for about in words.values() for place in "abcdefghij"]
+    labels = [name for name in names for _ in range(n)]
+    model = TopicModel(3, random_state=0, max_iter=20).fit(texts, labels)
+    found = prepare(model, texts, labels)
+    assert found.largest_classes == names
+    for chart, column in (
+        ("heatmap", "class"),
+        ("confusion", "truth"),
+        ("confusion", "prediction"),
+    ):
+        shown = dict.fromkeys(row[column] for row in page_state(found)["tables"][chart])
+        assert list(shown) == names
+    assert [row["class"] for row in found.evaluation["per_class"]] == names
+
+
 def test_heat_maps_show_the_same_classes_and_the_topics_that_predict_them():
     names = [f"class{c:02d}" for c in range(40)]
     texts = [f"word{n}a word{n}b word{n}c" for n in names for _ in range(4 + int(n[-2:]) % 7)]

@@ -246,6 +246,17 @@ def test_weights_choose_logarithms_and_limits_as_repeated_rows_do(seed):
     assert_allclose(weighted.offset, repeated.offset)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 0.01, 1.0, 1000.0])
+def test_the_scale_of_fractional_weights_does_not_matter(scale):
+    weights = scale * np.random.default_rng(0).uniform(0.3, 0.9, size=200)
+    settings = {"log": "auto", "limited": True, "sample_weight": weights}
+    assert read(skewed(), **settings).logs.tolist() == [True]
+    stars = read(np.tile([1.0, 2.0, 5.0, 10.0], 50), **settings)
+    assert (stars.low, stars.high) == (1.0, 10.0)
+    few = settings | {"sample_weight": weights[:15]}
+    assert read(skewed(15), **few).logs.tolist() == [False]
+
+
 @pytest.mark.parametrize("bad", [0.0, -1.0])
 def test_rows_without_weight_need_no_logarithm(bad):
     y = np.r_[skewed(), bad]

@@ -51,7 +51,7 @@ def compare_methods(session: Session) -> dict[str, Any]:
         found = evaluate(material)
     if found is None or not found.fair:
         raise ValueError("The labels do not allow a comparison yet; label some more texts.")
-    return {"scores": found.scores(), "how": found.how}
+    return {"scores": found.scores, "how": found.how}
 
 
 def agreement(session: Session) -> dict[str, Any] | None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cofactor.cli._command import BadInput, given_options, message_of, needing_extra, refusals
+from cofactor.cli._command import BadInput, given_options, needing_extra, noted_warnings, refusals
 from cofactor.cli._models import OpenedModel
 from cofactor.cli._options import CELL_OPTIONS, TableOptions
-from cofactor.cli._terminal import note
 
 
 def is_cell_model(path: Path) -> bool:
@@ -27,11 +25,10 @@ def is_cell_model(path: Path) -> bool:
 @contextmanager
 def single_cells() -> Iterator[Any]:
     """Yield the package for cells; its errors and warnings become sentences."""
-    with needing_extra("Single cells", "sc"), refusals(), warnings.catch_warnings():
+    with needing_extra("Single cells", "sc"), refusals(), noted_warnings():
         from cofactor import sc
 
         sc.cells.anndata()
-        warnings.showwarning = lambda message, *_, **__: note(f"Note: {message_of(message)}")
         yield sc
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -57,6 +58,28 @@ def message_of(problem: Warning | Exception | str) -> str:
     if isinstance(problem, ParameterError | ParameterWarning):
         return problem.sentence(PARAMETERS)
     return str(problem)
+
+
+@contextmanager
+def noted_warnings(
+    heed: Callable[[type[Warning]], None] = lambda kind: None,
+) -> Iterator[dict[str, type[Warning]]]:
+    """Print each different warning as a note when it comes; yield them with their kinds.
+
+    ``heed`` is called with the kind before a note is printed.
+    """
+    told: dict[str, type[Warning]] = {}
+
+    def tell(message: Warning | str, kind: type[Warning]) -> None:
+        if (sentence := message_of(message)) not in told:
+            heed(kind)
+            told[sentence] = kind
+            note(f"Note: {sentence}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, kind, *_, **__: tell(message, kind)
+        yield told
 
 
 class BadInput(click.ClickException):

@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
@@ -20,10 +19,10 @@ from typing import Any, NoReturn
 import click
 
 from cofactor._version import __version__
-from cofactor.cli._command import BadInput, message_of, refusals
-from cofactor.cli._options import NO_ENCODER, EncoderOptions, TableOptions
+from cofactor.cli._command import BadInput, noted_warnings, refusals
+from cofactor.cli._options import EncoderOptions, TableOptions
 from cofactor.cli._tables import Reading, holds_blocks, read_table
-from cofactor.cli._terminal import announce, note, note_each
+from cofactor.cli._terminal import announce, note
 from cofactor.io.atomic import DiskFullError, free_space, has_only_other_files
 from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.platform import is_descriptor
@@ -66,15 +65,13 @@ class OpenedModel:
         }
 
 
-def open_model(path: Path, vectors: EncoderOptions = NO_ENCODER) -> OpenedModel:
+def open_model(path: Path, vectors: EncoderOptions) -> OpenedModel:
     """Load the TopicModel in a folder, with the encoder that is named and its cache."""
     facts = model_facts(path)
-    with _naming(path), warnings.catch_warnings(record=True) as told:
+    with _naming(path), noted_warnings():
         from cofactor.io.models import load_model
 
-        warnings.simplefilter("always")
         model = load_model(path, encoder=vectors.encoder)
-    note_each(message_of(one.message) for one in told)
     model.encoder = vectors.cached(model.encoder)
     return OpenedModel(path, model, facts)
 
@@ -286,7 +283,7 @@ class WatchedFit:
     """A running fit: shows its progress and its warnings, and keeps the warnings."""
 
     progress: Callable[[str], None]
-    warnings: dict[str, type[Warning]] = field(default_factory=dict)
+    warnings: dict[str, type[Warning]]
 
     @property
     def messages(self) -> list[str]:
@@ -309,25 +306,19 @@ class WatchedFit:
             lambda done, total: self.progress(f"encoding text {done:,} of {total:,}"),
         )
 
-    def _catch(self, message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
-        from cofactor.estimators.base import FitInterruptedWarning
-
-        if category is FitInterruptedWarning and not self.interrupted:
-            note("Stopping; saving the model ...")
-        sentence = message_of(message)
-        if sentence not in self.warnings:
-            self.warnings[sentence] = category
-            note(f"Note: {sentence}")
-
 
 @contextmanager
 def watched_fit(sentence: str) -> Iterator[WatchedFit]:
     """Announce a fit, and show its warnings as they come."""
-    with announce(sentence) as progress, warnings.catch_warnings(), refusals():
-        watched = WatchedFit(progress)
-        warnings.simplefilter("always")
-        warnings.showwarning = watched._catch
-        yield watched
+    with announce(sentence) as progress, noted_warnings(_tell_of_stop) as told, refusals():
+        yield WatchedFit(progress, told)
+
+
+def _tell_of_stop(kind: type[Warning]) -> None:
+    from cofactor.estimators.base import FitInterruptedWarning
+
+    if kind is FitInterruptedWarning:
+        note("Stopping; saving the model ...")
 
 
 def command_line() -> list[str]:

@@ -117,14 +117,15 @@ def fit(
     weight = "auto" if supervision is None else supervision
     named = {"classes": classes, "encoder": vectors.cached(vectors.encoder)}
     named["further_words"] = further_words
-    model = settings.model(n_components=topics or 0, supervision=weight, **named)
+    model = settings.model(supervision=weight, **named)
     with on_cluster(cluster, checkpoint) as there:
         reading = _read(table, asked, model, there)
         if stability and not isinstance(reading, tables.Reading):
             raise BadInput("--stability needs one table; blocks and parts cannot be drawn from.")
         note(tables.summary(reading))
         doubts: list[str] = []
-        _settle_topics(model, reading)
+        model.set_params(n_components=topics or _usual_topics(model, reading))
+        _refuse_many_topics(model.n_components, reading.facts["rows"])
         if isinstance(reading, tables.Reading):
             tables.settle_language(model.vectorizer, reading.documents.texts)
         if not isinstance(reading, tables.BlockReading):
@@ -194,19 +195,21 @@ def _refuse_meaning(needed: str, remedy: str) -> None:
             raise BadInput(f"{option} needs {needed}; leave it out, or {remedy}.")
 
 
-def _settle_topics(model: Any, reading: Any) -> None:
-    """Refuse more topics than documents; without a number, seek as many as check proposes."""
-    documents = reading.facts["rows"]
-    if not model.n_components:
-        from cofactor.text.class_names import descriptions_of
+def _usual_topics(model: Any, reading: Any) -> int:
+    """Return as many topics as check proposes."""
+    from cofactor.text.class_names import descriptions_of
 
-        named = len(descriptions_of(model))
-        classes = 0 if model.task == "topics" else max(tables.classes_of(reading), named)
-        model.set_params(n_components=suggest_topics(classes, documents))
-    if model.n_components > documents:
+    named = len(descriptions_of(model))
+    classes = 0 if model.task == "topics" else max(tables.classes_of(reading), named)
+    return suggest_topics(classes, reading.facts["rows"])
+
+
+def _refuse_many_topics(topics: int, documents: int) -> None:
+    """Refuse more topics than documents."""
+    if topics > documents:
         raise BadInput(
-            f"-k {model.n_components} asks for more topics than there are documents "
-            f"({documents:,}); give a smaller number."
+            f"-k {topics} asks for more topics than there are documents ({documents:,}); give a "
+            "smaller number."
         )
 
 

@@ -33,7 +33,14 @@ from cofactor.linear.familiar import FamiliarSamples
 from cofactor.linear.folds import Distinct, distinct_rows
 from cofactor.linear.guess import Classes, as_numbers
 from cofactor.linear.multilabel import TagModel, fit_tags, held_out_tags
-from cofactor.linear.numbers import Size, fit_numbers, held_out_numbers, mean_score, r_squared
+from cofactor.linear.numbers import (
+    Size,
+    fit_numbers,
+    held_out_numbers,
+    mean_score,
+    r_squared,
+    score_of_numbers,
+)
 from cofactor.linear.pool import ExpectedScore, Pool, fit_pool, held_out_scores
 from cofactor.linear.views import (
     FURTHER,
@@ -711,24 +718,33 @@ def number_head(
         *model.scale,
         half_width=model.half_width,
     )
-    expected = mean_score(model.expected)
-    if expected is not None and coding is not None and coding.logs.any():
-        natural = _natural_scores(coding, Y[places], model.held_out, weights)
-        expected = replace(expected, natural=natural)
-    return head, expected
+    return head, _expected_of_numbers(coding, Y[places], model.held_out, weights)
 
 
-def _natural_scores(
+def _expected_of_numbers(
     coding: Any, truth: FloatArray, held_out: FloatArray, weights: FloatArray
-) -> tuple[float, ...]:
-    """Return the R² of held-out predictions in the units of y, for each target."""
-    true, predicted = (coding.decode(one).reshape(truth.shape) for one in (truth, held_out))
+) -> ExpectedScore | None:
+    """Return the R² of held-out predictions within the limits of y; of logarithms also in the
+    units of y."""
+    predicted = held_out if coding is None else coding.limited(held_out)
+    expected = mean_score(_each_number(score_of_numbers, truth, predicted, weights))
+    if expected is None or coding is None or not coding.logs.any():
+        return expected
+    true, told = (coding.decode(one).reshape(truth.shape) for one in (truth, predicted))
+    each = _each_number(r_squared, true, told, weights)
+    return replace(expected, natural=tuple(np.nan if r2 is None else r2 for r2 in each))
+
+
+def _each_number(
+    score: Callable[..., Any], truth: FloatArray, predicted: FloatArray, weights: FloatArray
+) -> list[Any]:
+    """Return a score of each column, from the rows that have a prediction."""
     found = []
-    for y, p in zip(true.T, predicted.T, strict=True):
+    for y, p in zip(truth.T, predicted.T, strict=True):
         used = ~np.isnan(p)
-        value = r_squared(y[used] - p[used], y[used], weights[used])
-        found.append(float("nan") if value is None else value)
-    return tuple(found)
+        unit = float(np.abs(y[used]).max(initial=0.0)) or 1.0  # so that squares do not overflow
+        found.append(score((y[used] - p[used]) / unit, y[used] / unit, weights[used]))
+    return found
 
 
 def _labelled_view(

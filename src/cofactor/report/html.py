@@ -252,13 +252,14 @@ def _over_time(prepared: Prepared) -> dict[str, Any] | None:
 
 def _largest_cells(prepared: Prepared) -> list[dict[str, Any]]:
     """Return the heatmap of the charted topics and classes."""
-    classes, topics = set(prepared.largest_classes), prepared.charted_topics
+    classes, topics = prepared.largest_classes, prepared.charted_topics
     cells = [
         {**row, "share": round(row["share"], 4)}
         for row in prepared.heatmap
         if row["topic"] in topics and row["class"] in classes
     ]
-    return sorted(cells, key=lambda row: prepared.order.index(row["topic"]))
+    places = prepared.order.index, classes.index
+    return sorted(cells, key=lambda row: (places[0](row["topic"]), places[1](row["class"])))
 
 
 def _links(prepared: Prepared) -> list[list[float]]:

@@ -5,6 +5,7 @@ Documents may be any samples: `Nouns` says what they are called.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,6 +31,7 @@ from cofactor.text.describe.predictions import (
     predict_rows,
     predicted_kind,
     scores_of,
+    topic_links,
     unlike_of,
 )
 from cofactor.text.describe.topic_words import rank_words
@@ -115,6 +117,11 @@ class Material:
         return scores_of(self.model.estimator_, self.X, self.S, self.side)
 
     @cached_property
+    def links(self) -> np.ndarray:
+        """What is predicted for the documents of each topic on average."""
+        return topic_links(self.model)
+
+    @cached_property
     def unlike(self) -> np.ndarray:
         """How unlike the labelled documents of its class each document is; NaN if unknown."""
         found = unlike_of(self.model.estimator_, self.X, self.scores)
@@ -156,8 +163,21 @@ class Material:
 
     @property
     def chart_classes(self) -> list[int]:
-        """The classes that charts show: all, or the largest."""
-        return largest(self.class_sizes, MAX_CHART_CLASSES)
+        """The classes that charts show, "2" before "10": all, or the largest."""
+        shown = largest(self.class_sizes, MAX_CHART_CLASSES)
+        return sorted(shown, key=lambda c: natural_key(self.classes[c]))
+
+
+def natural_key(name: str) -> list[Any]:
+    """Return what sorts names with numbers by these numbers.
+
+    Examples
+    --------
+    >>> sorted(["10 m", "b", "2 m"], key=natural_key)
+    ['2 m', '10 m', 'b']
+    """
+    parts = re.split(r"([0-9]+)", name)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
 def largest(sizes: Any, most: int) -> list[int]:

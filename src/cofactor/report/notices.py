@@ -13,7 +13,7 @@ from cofactor.report.material import Material, is_known
 from cofactor.report.nouns import Nouns
 from cofactor.report.score_tables import MODEL, Evaluation, calibration
 from cofactor.text.describe import summaries
-from cofactor.text.describe.predictions import UNCHECKED, unchecked
+from cofactor.text.describe.predictions import unchecked
 from cofactor.text.documents import Corpus
 
 MIN_LABELS, MIN_LIVE_SHARE = 5, 0.001  # of a class, of a topic
@@ -52,7 +52,7 @@ def _note(sentence: str) -> tuple[str, str]:
 def _scores(found: Evaluation | None, nouns: Nouns) -> Notices:
     if found is None:
         return
-    scores = found.scores()
+    scores = found.scores
     better = [name for name, score in scores.items() if score > scores[MODEL] + 0.01]
     if better:
         yield _warn(f"{_and(better)} scored higher than this model on the tested {nouns.samples}.")
@@ -75,8 +75,8 @@ def _fit(material: Material) -> Notices:
         yield _warn(
             f"The fit stopped after {model.max_iter:,} iterations, before it converged; allow more."
         )
-    if unchecked(model.estimator_):
-        yield _note(UNCHECKED)
+    if doubt := unchecked(model):
+        yield _note(doubt)
 
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:

@@ -156,7 +156,7 @@ def changes(
     """Compare the topics, in this order, with those of the same seed at λ = 0."""
     if found is None or found.plain is None:
         return None
-    scores, rows = found.scores(), topic_tables.match(material, found.plain)
+    scores, rows = found.scores, topic_tables.match(material, found.plain)
     return {
         "metric": found.metrics[0],
         "with_labels": scores[MODEL],
@@ -188,7 +188,7 @@ def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]
         where = f"on new {nouns.samples} like those of the fit"
         rows.append(_figure("expected", str(expected), where))
     if found is not None:
-        score = format_score(found.kind, found.scores()[MODEL])
+        score = format_score(found.kind, found.scores[MODEL])
         rows.append(_figure(found.metrics[0], score, _rival(found)))
     return rows
 
@@ -223,7 +223,7 @@ def number_span(model: Any, c: int) -> str:
 
 def _rival(found: Evaluation) -> str:
     """Return the best of the other methods."""
-    others = [(score, name) for name, score in found.scores().items() if name != MODEL]
+    others = [(score, name) for name, score in found.scores.items() if name != MODEL]
     score, name = max(others, key=lambda pair: pair[0])
     return f"{name}: {format_score(found.kind, score)}"
 
@@ -371,7 +371,7 @@ def _by_method(rows: list[dict[str, Any]], methods: list[str]) -> list[dict[str,
         {
             **_named(row),
             **{
-                f"{score} of {method}": value
+                f"{score}, {method}": value
                 for method, found in zip(methods, row["by_method"], strict=True)
                 for score, value in _method_scores(found).items()
             },
@@ -383,7 +383,7 @@ def _by_method(rows: list[dict[str, Any]], methods: list[str]) -> list[dict[str,
 def _method_scores(found: Any) -> dict[str, Any]:
     if isinstance(found, dict):
         return {"R²": found["r2"], "mean error": found["mean_error"]}
-    return {"average precision": found}
+    return {"AP": found}
 
 
 def _joined(row: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ all methods and the details of the model's own predictions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.metrics import average_precision_score
 
 from cofactor.linear.numbers import mean_score, score_of_numbers
 from cofactor.metrics.accuracy import calibration_table, wilson_interval
+from cofactor.report.material import natural_key
 
 MODEL, PLAIN = "this model", "topics without labels"
 OTHERS = "other classes"
@@ -52,12 +54,14 @@ class Evaluation:
         """Names of the scores; methods are ranked by the first."""
         return [*(["R² of logarithms"] if self.logs else []), *METRICS[self.kind]]
 
+    @property
     def scores(self) -> dict[str, float]:
-        """Return the first score of each method: accuracy, micro F1 or R²."""
-        return {name: scores[0] or 0.0 for name, scores in self.all_scores().items()}
+        """The first score of each method: accuracy, micro F1 or R²."""
+        return {name: scores[0] or 0.0 for name, scores in self.all_scores.items()}
 
+    @cached_property
     def all_scores(self) -> dict[str, list[float | None]]:
-        """Return the scores of each method."""
+        """The scores of each method."""
         return {
             name: [*self._of_logs(predicted), *method_scores(self.kind, self.truth, predicted)]
             for name, predicted in self.predictions.items()
@@ -262,7 +266,7 @@ def _methods(found: Evaluation) -> dict[str, Any]:
             "own": name == MODEL,
             **found.interval(found.predictions[name]),
         }
-        for name, scores in found.all_scores().items()
+        for name, scores in found.all_scores.items()
     ]
     for row in rows:
         row["interval"] = "" if row["low"] is None else format_interval(kind, row)
@@ -286,7 +290,7 @@ def _of_classes(found: Evaluation, classes: list[str], charted: list[int]) -> di
     return {
         "confusion": _cells(*_merged(matrix, classes, charted)),
         "confusion_pairs": _pairs(matrix, classes),
-        "per_class": class_scores(matrix, classes),
+        "per_class": _in_order(class_scores(matrix, classes)),
         "calibration": bins,
         "calibration_error": error,
     }
@@ -303,7 +307,12 @@ def _of_sets(found: Evaluation, classes: list[str]) -> dict[str, Any]:
         }
         for c, label in enumerate(classes)
     ]
-    return {"per_label": rows, "by_method": list(tables)}
+    return {"per_label": _in_order(rows), "by_method": list(tables)}
+
+
+def _in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of classes in the order of their names."""
+    return sorted(rows, key=lambda row: natural_key(row["class"]))
 
 
 def _of_numbers(found: Evaluation, classes: list[str]) -> dict[str, Any]:
@@ -350,14 +359,13 @@ def _cells(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
 def _merged(
     matrix: np.ndarray, classes: list[str], kept: list[int]
 ) -> tuple[np.ndarray, list[str]]:
-    """Return a confusion matrix in which all classes but the kept ones are one."""
-    if len(kept) == len(classes):
-        return matrix, classes
+    """Return a confusion matrix of the kept classes in their order; all others are one."""
+    names = [classes[c] for c in kept] + [OTHERS] * (len(kept) < len(classes))
     place = np.full(len(classes), len(kept))
     place[kept] = np.arange(len(kept))
-    merged = np.zeros((len(kept) + 1, len(kept) + 1), dtype=matrix.dtype)
+    merged = np.zeros((len(names), len(names)), dtype=matrix.dtype)
     np.add.at(merged, (place[:, None], place), matrix)
-    return merged, [*(classes[c] for c in kept), OTHERS]
+    return merged, names
 
 
 def _pairs(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:

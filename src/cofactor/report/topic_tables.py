@@ -10,7 +10,6 @@ from cofactor.metrics.topics import match_topics, top_places, topic_similarity, 
 from cofactor.report.document_tables import excerpt, told_class
 from cofactor.report.material import Material, largest
 from cofactor.text.describe import summaries
-from cofactor.text.describe.predictions import topic_links
 from cofactor.text.describe.topic_words import Words, profiles, shown_words
 from cofactor.text.documents import Corpus
 from cofactor.text.editing import Settled
@@ -69,7 +68,7 @@ def topic_values(material: Material) -> list[list[dict[str, Any]]]:
             {"name": name, "value": float(value), "shown": _shown(material, c, value)}
             for c, (name, value) in enumerate(zip(material.classes, row, strict=True))
         ]
-        for row in topic_links(material.model)
+        for row in material.links
     ]
 
 
@@ -81,7 +80,8 @@ def topic_labels(material: Material, names: list[str]) -> list[dict[str, int | N
     """Return for each topic the number of labels behind it, and how many of them are the class in
     ``names``; None if that is not known."""
     model = material.model
-    if material.kind not in ("classes", "sets") or not hasattr(model, "topic_support_"):
+    told = material.kind in ("classes", "sets") and not material.is_single_class
+    if not told or not hasattr(model, "topic_support_"):
         return [{"labelled": None, "of_label": None} for _ in names]
     places = [material.classes.index(name) for name in names]
     return [
@@ -180,10 +180,9 @@ def heatmap(material: Material) -> list[dict[str, Any]]:
     """Return topic × class: the mean probability of each class in the topic's documents."""
     if material.kind not in ("classes", "sets"):
         return []
-    links = topic_links(material.model)
     return [
-        {"topic": k, "class": name, "share": float(links[k, c])}
-        for k in range(len(links))
+        {"topic": k, "class": name, "share": float(material.links[k, c])}
+        for k in range(len(material.links))
         for c, name in enumerate(material.classes)
     ]
 
@@ -193,7 +192,7 @@ def chart_topics(material: Material) -> list[int]:
     best; topics of the same class are together."""
     if material.kind not in ("classes", "sets"):
         return []
-    links = topic_links(material.model)[:, material.chart_classes]
+    links = material.links[:, material.chart_classes]
     kept = largest(links.max(axis=1, initial=0.0), MAX_HEATMAP_TOPICS)
     return sorted(kept, key=lambda k: (int(links[k].argmax()), -float(links[k].max())))
 

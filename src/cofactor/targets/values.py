@@ -82,6 +82,13 @@ class ValueCoding:
         """
         return _scaled(table, self.started)
 
+    def limited(self, values: Array) -> Array:
+        """Return fitted ``values`` (n × k) within the limits of y."""
+        if self.low is None or self.high is None:
+            return values
+        low, high = self.scaled(np.stack([self.low, self.high])) - self.offset
+        return np.clip(values, np.where(np.isnan(low), -np.inf, low), high)
+
     def without_limits(self) -> ValueCoding:
         """Return the coding for a stream, whose next batch may have other numbers."""
         return ValueCoding(self.offset, self.one_dimensional, self.started)
@@ -107,8 +114,8 @@ def encode_values(
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
     n_samples : int
     sample_weight : array-like of shape (n_samples,), optional
-        How often each sample counts for offset, skewness and limits. It does not become a target
-        weight.
+        How often each sample counts for offset, skewness and limits; where some are fractions,
+        their scale does not matter. It does not become a target weight.
     target_weights : array-like of shape (n_samples,) or (n_samples, n_targets), optional
     dtype : dtype of values and weights
     coding : ValueCoding, optional
@@ -134,7 +141,8 @@ def encode_values(
     table = tall(raw)
     known = ~np.isnan(table)
     weights = known * read_weights("target_weights", target_weights, [(n_samples,), table.shape])
-    times = (weights > 0) * read_weights("sample_weight", sample_weight, [(n_samples,)])
+    times = _repetitions(read_weights("sample_weight", sample_weight, [(n_samples,)]))
+    times = (weights > 0) * times
     counts = times > 0
     columns = [
         Column(column[used], often[used])
@@ -170,6 +178,18 @@ def _check_again(table: Array, coding: ValueCoding, *, from_zero: bool, signed: 
     if (lowest < coding.offset).any() and not signed:
         hint = "start with data that spans the range of y"
         warn(f"y is clipped at the minimum of its first fit: {hint}.")
+
+
+def _repetitions(weights: Array) -> Array:
+    """Return how often samples count: whole numbers as they are.
+
+    The scale of fractions means nothing. They are scaled so that they add up to their effective
+    number, (Σw)² / Σw².
+    """
+    if (weights == np.floor(weights)).all():
+        return weights
+    weights = weights / weights.max()
+    return np.asarray(weights * (weights.sum() / (weights**2).sum()))
 
 
 class Column(NamedTuple):

@@ -136,20 +136,24 @@ def rare_words_help(X: Any, kept: int, cells: Any) -> bool:
     >>> rare_words_help(X, 1, X), rare_words_help(X, 2, X)
     (True, False)
     """
-    X, Y = sp.csr_array(X), cells.toarray()
+    X, Y = sp.csr_array(X), sp.csr_array(cells)
     without = sp.csr_array(normalize(X[:, :kept]))
     return _is_clear(_found_by_halves(X, Y) - _found_by_halves(without, Y))
 
 
-def _found_by_halves(X: Any, Y: FloatArray) -> FloatArray:
+def _found_by_halves(X: Any, Y: Any) -> FloatArray:
     """Return for each document whether the likeliest label, by the other half, is one of its."""
-    main = Y.argmax(axis=1)[:, None]
-    even = np.take_along_axis(Y.cumsum(axis=0), main, axis=1)[:, 0] % 2 == 0  # half of each label
-    found = np.zeros(len(Y))
+    cells = Y.toarray()
+    main = cells.argmax(axis=1)[:, None]
+    even = np.take_along_axis(cells.cumsum(axis=0), main, axis=1)[:, 0] % 2 == 0  # half of each
+    found = np.zeros(len(cells))
     for half in (even, ~even):
-        share = X[~half].T @ Y[~half] + SMOOTHING
-        scores = X[half] @ np.log(share / share.sum(axis=0)) + np.log(Y[~half].sum(axis=0) + 1)
-        found[half] = np.take_along_axis(Y[half], scores.argmax(axis=1)[:, None], axis=1)[:, 0]
+        sums = X[~half].T @ Y[~half]
+        total = np.log(sums.sum(axis=0) + SMOOTHING * X.shape[1])
+        sums.data = np.log1p(sums.data / SMOOTHING)  # a word without weight in a label adds nothing
+        scores = (X[half] @ sums).toarray() - np.outer(X[half].sum(axis=1), total)
+        scores += np.log(cells[~half].sum(axis=0) + 1)
+        found[half] = np.take_along_axis(cells[half], scores.argmax(axis=1)[:, None], axis=1)[:, 0]
     return found
 
 

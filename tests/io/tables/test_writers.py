@@ -149,9 +149,14 @@ def test_parquet_without_rows_and_with_mixed_cells(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "WRITTEN_ROWS", 1)
     late = written(tmp_path / "late.parquet", "parquet", [[None], [1.5], ["a"]], ["x"], ())
     assert read_back(late)[1] == [[None], ["1.5"], ["a"]]
-    with pytest.raises(InputError, match="'x' has cells of several types"):
-        written(tmp_path / "c.parquet", "parquet", [[1], ["a"]], ["x"], ())
-    assert not (tmp_path / "c.parquet").exists()
+    assert read_back(written(tmp_path / "c.parquet", "parquet", [[1], ["a"]], ["x"], ()))[1] == [
+        ["1"],
+        ["a"],
+    ]
+    rows = [[1, [2]], [None, None], [3, []], [2.5, [4.5]], [4, ["b"]], [None, None]]
+    wider = written(tmp_path / "d.parquet", "parquet", rows, ["x", "y"], ())
+    assert pq.read_schema(wider).field("x").type == pa.float64()
+    assert [row[0] for row in read_back(wider)[1]] == [1.0, None, 3.0, 2.5, 4.0, None]
 
 
 def test_excel_holds_texts_numbers_and_days_but_no_formula(tmp_path):

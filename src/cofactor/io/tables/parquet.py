@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
 from cofactor.io.errors import InputError, at
@@ -90,7 +92,8 @@ def _characters(column: Any) -> np.ndarray:
 class ParquetWriter(TableWriter):
     """Writes Parquet in groups of rows.
 
-    The first group decides the types of the columns; those of the file ``like`` keep theirs.
+    A column has the type of all of its cells: if later ones do not fit, what is written already is
+    written again. The columns of the file ``like`` keep their types.
     """
 
     def __init__(
@@ -123,36 +126,47 @@ class ParquetWriter(TableWriter):
 
     def _flush(self) -> None:
         import pyarrow as pa
-        from pyarrow.parquet import ParquetWriter as Writer
 
         columns = zip(*self._rows, strict=True) if self._rows else [()] * len(self._names)
         arrays = [self._array(*pair) for pair in zip(self._names, map(list, columns), strict=True)]
-        table = pa.table(arrays, names=self._names)
+        table, self._rows = pa.table(arrays, names=self._names), []
         if self._writer is None:
-            self._known = {one.name: one.type for one in table.schema}
-            self._writer = Writer(self._file, table.schema)
-        self._writer.write_table(table)
-        self._rows = []
+            self._begin(table.schema)
+        schema = _common_schema(self._writer.schema, table.schema)
+        if schema != self._writer.schema:
+            self._write_again(schema)
+        self._writer.write_table(_cast(table, schema))
+
+    def _begin(self, schema: Any) -> None:
+        from pyarrow.parquet import ParquetWriter as Writer
+
+        self._writer = Writer(self._file, schema)
+
+    def _write_again(self, schema: Any) -> None:
+        """Write the earlier groups with other types."""
+        from pyarrow.parquet import ParquetFile
+
+        self._writer.close()
+        self._file.flush()
+        with TemporaryFile() as earlier:
+            with open(self._file.name, "rb") as written:
+                copyfileobj(written, earlier)
+            self._file.seek(0)
+            self._file.truncate()
+            self._begin(schema)
+            groups = ParquetFile(earlier)
+            for group in range(groups.num_row_groups):
+                self._writer.write_table(_cast(groups.read_row_group(group), schema))
 
     def _array(self, name: str, values: list[Any]) -> Any:
-        """Return a column; cells of several types become texts.
-
-        Rows that are written settle the types. A column that was empty so far holds texts.
-        """
+        """Return a column; cells of several types become texts."""
         import pyarrow as pa
 
         values = [list(value) if isinstance(value, tuple) else value for value in values]
-        known = self._known.get(name)
         try:
-            found = pa.array(values, known)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            if known is not None and known not in (pa.string(), pa.large_string()):
-                raise InputError(
-                    f"The column {name!r} has cells of several types, which Parquet cannot hold; "
-                    "write CSV or JSON lines instead."
-                ) from error
-            return pa.array([None if value is None else str(value) for value in values], known)
-        return found.cast(pa.string()) if pa.types.is_null(found.type) else found
+            return pa.array(values, self._known.get(name))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            return _texts(values)
 
     def close(self) -> None:
         """Write the last rows."""
@@ -162,3 +176,36 @@ class ParquetWriter(TableWriter):
         finally:
             if self._writer is not None:
                 self._writer.close()
+
+
+def _common_schema(one: Any, other: Any) -> Any:
+    """Return types that hold the cells of two tables, texts where there is no other."""
+    import pyarrow as pa
+
+    for place, (old, new) in enumerate(zip(one, other, strict=True)):
+        try:
+            pair = [pa.schema([field]) for field in (old, new)]
+            field = pa.unify_schemas(pair, promote_options="permissive").field(0)
+        except pa.ArrowException:
+            field = old.with_type(pa.string())
+        one = one.set(place, field)
+    return one
+
+
+def _cast(table: Any, schema: Any) -> Any:
+    """Return a table with other types."""
+    import pyarrow as pa
+
+    columns = [
+        _texts(column.to_pylist())
+        if pa.types.is_string(field.type) and column.type != field.type
+        else column.cast(field.type, safe=False)
+        for column, field in zip(table.columns, schema, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def _texts(cells: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())

@@ -56,10 +56,11 @@
 
   const LEGEND = 20; // most legend entries; the other classes share one colour
   const OTHER = "other classes";
+  const byNumbers = new Intl.Collator(undefined, { numeric: true }).compare; // "2" before "10"
   const legendClasses = () => {
     const size = new Map(state.classes.map((name, c) => [name, state.class_sizes[c]]));
     const largest = [...state.classes].sort((a, b) => size.get(b) - size.get(a)).slice(0, LEGEND);
-    return state.classes.filter((name) => largest.includes(name));
+    return largest.sort(byNumbers);
   };
 
   // The colours of a map by topic (field "name") or by class: names, and what the rest is called.
@@ -324,7 +325,7 @@
   function documentFilters() {
     const topics = { name: "topic", options: state.order.map((k) => [String(k), label(k)]), test: (row, value) => row.topic === Number(value) };
     const of = (name, field) => ({
-      name, options: state.classes.map((each) => [each, each]), test: (row, value) => names(row[field]).includes(names(value)),
+      name, options: [...state.classes].sort(byNumbers).map((each) => [each, each]), test: (row, value) => names(row[field]).includes(names(value)),
     });
     if (state.kind !== "classes" && state.kind !== "sets") return [topics];
     return [topics, has("class") && of("label", "class"), of("prediction", "prediction")].filter(Boolean);
