@@ -214,8 +214,17 @@ def test_an_error_in_a_slice_is_raised_and_ends_the_pool():
     def broken(bounds):
         raise RuntimeError(f"slice {bounds[0]}")
 
-    with Threads(2) as threads, pytest.raises(RuntimeError, match="slice 0"):
+    with Threads(2) as threads, pytest.raises(RuntimeError, match="slice"):
         threads.over(np.arange(3), broken)
+
+
+def test_calls_inside_calls_wait_for_no_thread_that_waits_for_them():
+    with Threads(2) as threads:
+        inside = lambda i: sum(threads.map(lambda j: i * j, range(20)))  # noqa: E731
+        outside = lambda i: threads.map(inside, range(i, i + 9))  # noqa: E731
+        assert threads.map(outside, range(9)) == [
+            [190 * k for k in range(i, i + 9)] for i in range(9)
+        ]
 
 
 @pytest.mark.parametrize(("n_jobs", "calls"), [(1, 1), (2, 4), (4, 8), (16, 8)])

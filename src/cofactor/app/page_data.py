@@ -12,6 +12,7 @@ from cofactor.app.estimate import estimate, random_reviews
 from cofactor.app.session import Session, Situation
 from cofactor.app.text_queue import BLIND, DISAGREED, SECOND, TextTable, disagreements
 from cofactor.text.describe.explain import Explanation
+from cofactor.text.describe.predictions import unchecked
 from cofactor.text.editing.settled import Settled
 from cofactor.text.vectorizer.occurrences import cut_pieces
 
@@ -25,7 +26,7 @@ ROWS_PER_PAGE, MAX_CELL_CHARACTERS = 50, 2000
 def state(session: Session) -> dict[str, Any]:
     """What every page shows: classes, counts, the last decisions, the state of fits."""
     session.hear()
-    lacking = session.lacking
+    lacking, sure = session.lacking, accuracy(session)
     return {
         "counts": session.counts(),
         "descriptions": descriptions(session),
@@ -46,7 +47,8 @@ def state(session: Session) -> dict[str, Any]:
         "unlike": len(session.unlike_texts()),
         "noted": len(session.reviewed.notes),
         "every": session.every,
-        "accuracy": accuracy(session),
+        "accuracy": sure,
+        "unchecked": None if sure else unchecked(session.now.model),
         "checks": len(random_reviews(session.reviewed, session.table)),
         "moved": session.moved,
         "lost": session.lost,

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class Threads:
 
     def __enter__(self) -> Threads:
         if self.count > 1:
-            self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="cofactor")
+            self._pool = ThreadPoolExecutor(self.count - 1, thread_name_prefix="cofactor")
         return self
 
     def __exit__(
@@ -64,11 +64,27 @@ class Threads:
             self._pool = None
 
     def map(self, run: Callable[[S], T], items: Iterable[S]) -> list[T]:
-        """Return ``run(item)`` for each item, in order; a single item runs in this thread."""
+        """Return ``run(item)`` for each item, in order.
+
+        The calling thread does what no thread of the pool has begun, last items first. So ``run``
+        may call this again: at worst its own thread does everything.
+        """
         items = list(items)
         if self._pool is None or len(items) < 2:
             return list(map(run, items))
-        return list(self._pool.map(run, items))
+        tasks = [self._pool.submit(run, item) for item in items]
+        try:
+            own = {i: run(items[i]) for i in reversed(range(len(items))) if tasks[i].cancel()}
+            return [own[i] if i in own else task.result() for i, task in enumerate(tasks)]
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    def both(self, one: Callable[[], S], other: Callable[[], T]) -> tuple[S, T]:
+        """Return the results of two calls."""
+        calls: list[Callable[[], Any]] = [one, other]
+        first, second = self.map(lambda run: run(), calls)
+        return first, second
 
     def over(
         self,

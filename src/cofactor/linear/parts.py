@@ -338,9 +338,10 @@ def neighbour_graph(X: Matrix) -> Matrix:
     unit = diags_array(scale) @ X.values if X.is_sparse else X.values * scale[:, None]
     X = Matrix(csr_array(unit) if X.is_sparse else unit, X.threads)
     k = min(N_NEIGHBOURS, n - 1)
-    found = [
-        _nearest(X, low, min(low + COSINES_TOGETHER, n), k) for low in range(0, n, COSINES_TOGETHER)
-    ]
+    found = X.threads.map(
+        lambda low: _nearest(X, low, min(low + COSINES_TOGETHER, n), k),
+        range(0, n, COSINES_TOGETHER),
+    )
     columns = np.concatenate([columns for columns, _ in found])
     values = np.concatenate([values for _, values in found]).astype(np.float64)
     graph = csr_array((values.ravel(), columns.ravel(), np.arange(n + 1) * k), shape=(n, n))

@@ -61,7 +61,7 @@ MAX_TEN_FOLD_LABELS = 60
 """Up to this many labelled samples there are ten folds, then five."""
 MAX_CROSS_VALIDATED_LABELS = 1500
 """Above this many labelled samples only one of five folds is held out."""
-MAX_ROTATED_SIDE = 2000
+MAX_ROTATED_LENGTH = 2000
 """Dense data with more rows and columns than this are not rotated to their principal axes."""
 MAX_TABLE_CELLS = 2**20
 """Folds are fitted side by side while a table of their scores or weights has fewer cells."""
@@ -266,7 +266,10 @@ def fit_pool(
             exposed=exposed,
         )
         view, V, _, samples, labels, views, of_side = problem
-        fit = _fit_parts(views)
+        fit, familiar = threads.both(
+            lambda: _fit_parts(views),
+            lambda: familiar_samples(samples, labels) if keep_samples else None,
+        )
         models = {
             parts.name: parts.fold(model) for parts, model in zip(views, fit.models, strict=True)
         }
@@ -278,7 +281,6 @@ def fit_pool(
         for name, rows in seen.items():
             scores = scores + rows.times(models[name].weights)
         sharpness = _sharpness(scores[~labelled & (counts > 0)])
-        familiar = familiar_samples(samples, labels) if keep_samples else None
         held_out = expected = unlike = None
         if (weighed := fit.weighed) is not None:
             held_out = _judged(weighed, labels)
@@ -396,7 +398,7 @@ def _shown(
 
 def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: float) -> ViewParts:
     """Rotate dense samples to their principal axes, so that few steps of regression suffice."""
-    if not X.is_sparse and min(X.shape) <= MAX_ROTATED_SIDE:
+    if not X.is_sparse and min(X.shape) <= MAX_ROTATED_LENGTH:
         X, basis = X.rotated()
         axes = Axes(basis, np.zeros(basis.shape[1])) if axes is None else axes.rotated(basis)
     return ViewParts(X, labels, name, share, axes, vectors=name == VECTORS, spreads=name != FURTHER)
@@ -424,10 +426,16 @@ def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
     labels = views[0].labels
     weighed = _weigh(views, every)
     unused = (MIXTURE,) if weighed is None else ()
-    fitted = [parts.fit(labels, EM_ROUNDS, but=unused) for parts in views]
     penalties = [USUAL_PENALTY] * len(views) if weighed is None else weighed.penalties
-    for parts, own, penalty in zip(views, fitted, penalties, strict=True):
-        own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
+
+    def fit(parts: ViewParts, penalty: float) -> dict[str, LinearModel]:
+        others, regression = parts.X.threads.both(
+            lambda: parts.fit(labels, EM_ROUNDS, but=unused),
+            lambda: softmax_regression(parts.X, labels.shares, labels.costs, penalty),
+        )
+        return {**others, SOFTMAX: regression}
+
+    fitted = [*map(fit, views, penalties)]
     betas = _unweighed(views, fitted) if weighed is None else weighed.betas
     models = _weighted(fitted, betas)
     if weighed is None and len(views) > 1:
@@ -616,9 +624,12 @@ def _scores_without(parts: ViewParts, place: IntArray, folds: list[int]) -> dict
     def scores(model: LinearModel) -> FloatArray:
         return np.asarray(model.scores(new)[np.arange(len(out)), own])
 
-    known = {name: scores(model) for name, model in parts.fit(rest, FOLD_ROUNDS).items()}
+    others, path = parts.X.threads.both(
+        lambda: parts.fit(rest, FOLD_ROUNDS),
+        lambda: softmax_path(parts.X, rest.shares, rest.costs, SOFTMAX_PENALTIES),
+    )
+    known = {name: scores(model) for name, model in others.items()}
     Z = {}
-    path = softmax_path(parts.X, rest.shares, rest.costs, SOFTMAX_PENALTIES)
     for penalty, model in path.items():
         each = known | {SOFTMAX: scores(model)}
         Z[penalty] = np.stack([each[name] for name in parts.names], axis=2)
