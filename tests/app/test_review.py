@@ -11,6 +11,7 @@ from cofactor import TopicModel
 from cofactor.app.guidelines import markdown_blocks
 from cofactor.app.session import UNLIKE, name_classes
 from cofactor.app.text_queue import TextTable
+from cofactor.text.describe.predictions import UNCHECKED
 
 NAMED = {"space": "rocket orbit", "sport": "hockey goal", "food": "recipe oven"}
 
@@ -145,7 +146,9 @@ def test_names_alone_follow_their_classes(start, tmp_path):
     assert session.now.model.classes == {"space": "orbit", "goal": "goal", "recipe": "recipe"}
 
 
-def test_a_score_from_names_is_not_shown_as_an_accuracy(named, page):
-    from cofactor.app.page_data import accuracy
+def test_names_show_no_accuracy_but_a_doubt_about_confidences(named):
+    from cofactor.app.page_data import state
 
-    assert accuracy(named(every=1000)) is None
+    found = state(named(every=1000))
+    assert found["accuracy"] is None
+    assert found["unchecked"] == UNCHECKED

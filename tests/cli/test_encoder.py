@@ -59,6 +59,7 @@ COMMANDS = {
     "explain": ("rocket to the moon",),
     "suggest": ("TABLE", "-n", 3),
     "refit": ("TABLE", "-o", "OUT"),
+    "update": ("TABLE", "-o", "OUT"),
     "verify": (),
     "edit": ("--name", "1=rockets", "-o", "OUT"),
     "export": ("-o", "OUT"),
@@ -85,6 +86,17 @@ def test_compare_tells_that_one_model_needs_no_encoder(fitted, home, static, tmp
     cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 6, "-o", words)
     done = cofactor("compare", fitted, words, "--encoder", static)
     assert "--encoder is not used: the model predicts without one" in done.stderr
+
+
+def test_compare_takes_an_encoder_for_each_model(fitted, home, static, tmp_path):
+    other = write_static(tmp_path / "other", subject_vectors(WORDS.values(), width=4))
+    given = ("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 6)
+    cofactor(*given, "--encoder", other, "-o", tmp_path / "second")
+    lost = _with_encoder(fitted, tmp_path / "a", "owner/a")
+    second = _with_encoder(tmp_path / "second", tmp_path / "b", "owner/b")
+    given = ("compare", lost, second, "--data", home / "posts.csv", "--encoder", static)
+    assert "is not that of the fit" in cofactor(*given, code=2).stderr
+    assert answer(*given, "--second-encoder", other)["accuracy"]["documents"] == 48
 
 
 def _with_encoder(folder, path, name):
@@ -137,11 +149,6 @@ def test_blocks_refuse_an_encoder(home, static, tmp_path):
     said = "Error: --encoder cannot be used with WordBlocks, which does not keep vectors; fit all"
     assert said in cofactor(*given, code=2).stderr
     assert not (tmp_path / "m").exists()
-
-
-def test_update_refuses_models_with_an_encoder(fitted, home, tmp_path):
-    done = cofactor("update", fitted, home / "posts.csv", "-o", tmp_path / "m", code=2)
-    assert "--encoder cannot be used with update" in done.stderr
 
 
 def test_vectors_are_kept_in_a_cache(home, static, tmp_path):

@@ -216,7 +216,7 @@ def test_hostile_targets_stay_finite(y, equal_rows):
 def test_iterative_and_exact_models_agree(monkeypatch):
     data = Data(n=200, m=30, sparse=True)
     exact = data.fit()
-    monkeypatch.setattr(numbers, "MAX_EXACT_SIDE", 0)
+    monkeypatch.setattr(numbers, "MAX_EXACT_LENGTH", 0)
     iterative = data.fit()
     assert_allclose(data.predict(iterative), data.predict(exact), atol=0.1)
     assert_allclose(iterative.expected[0].value, exact.expected[0].value, atol=0.05)
@@ -287,7 +287,7 @@ def test_exact_fit_is_scikit_learns_and_leaves_each_row_out(shape, sparse):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_iterative_fit_is_scikit_learns_and_leaves_five_folds_out(monkeypatch, sparse):
     X, cells, y, counts = problem(40, 25, sparse=sparse)
-    monkeypatch.setattr(numbers, "MAX_EXACT_SIDE", 0)
+    monkeypatch.setattr(numbers, "MAX_EXACT_LENGTH", 0)
     fit = fit_ridge(X, y, counts, PENALTIES)
     held_out = np.empty(40)
     for fold in range(5):

@@ -17,7 +17,7 @@ from cofactor.text.class_names import (
     starts_sentence,
     surest,
 )
-from cofactor.text.describe.predictions import UNCHECKED, unchecked
+from cofactor.text.describe.predictions import UNCHECKED, UPDATED, unchecked
 from static_models import subject_vectors
 from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
 
@@ -380,4 +380,6 @@ def test_the_folder_of_a_model_of_names_says_that_nothing_was_checked(tmp_path):
     fit().save(tmp_path / "names")
     assert UNCHECKED.split(",")[0] in (tmp_path / "names" / "README.md").read_text()
     model = TopicModel(4, random_state=0).fit(TEXTS, LABELS)
-    assert not unchecked(model.estimator_)
+    assert unchecked(model) is None
+    assert unchecked(model.update(TEXTS[:9], LABELS[:9])) == UPDATED
+    assert unchecked(TopicModel(4, random_state=0).fit(TEXTS)) is None

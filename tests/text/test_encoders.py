@@ -408,6 +408,21 @@ def test_models_without_labels_do_not_ask_the_encoder():
     assert model.transform(UNSEEN).shape == (len(UNSEEN), 3)
 
 
+def test_updates_keep_the_vectors(own, tmp_path):
+    new, labels = ["heretic chapel"] * 4 + UNSEEN[:3], ["faith"] * 4 + [""] * 3
+    updated = own.update(new, labels, new_topics=1)
+    assert_array_equal(
+        updated.estimator_.pooled_head.vector_weights, own.estimator_.pooled_head.vector_weights
+    )
+    assert updated.predict(new).tolist() == [*labels[:4], "space", "sport", "faith"]
+    updated.save(tmp_path / "model")
+    again = load_model(tmp_path / "model", encoder=encode).update(new, labels)
+    assert_array_equal(again.predict_proba(new), updated.update(new, labels).predict_proba(new))
+    told = updated.explain(new[0])
+    parts = told.class_parts.sum(axis=0) + told.topic_scores.sum(axis=0) + told.base
+    assert_allclose(parts, told.scores, rtol=0, atol=1e-9)
+
+
 def test_edits_keep_the_vectors(own):
     for changed in (own.drop(0), own.merge([0, 1]), own.ban(0, own.topics(1)[0].words[0])):
         assert changed.predict(UNSEEN[:3]).tolist() == ["space", "sport", "faith"]
@@ -421,7 +436,7 @@ def test_edits_keep_the_vectors(own):
         (lambda m: m.fit(TEXTS, [{"a", label} for label in LABELS]), "several labels per document"),
         (lambda m: m.set_params(head="refit").fit(TEXTS, SOME), "head is 'refit'"),
         (lambda m: m.partial_fit(TEXTS, SOME), "cannot be used with partial_fit"),
-        (lambda m: m.fit(TEXTS, SOME).update(UNSEEN), "cannot be used with update"),
+        (lambda m: m.fit(TEXTS, SOME).set_params(encoder=None).partial_fit(TEXTS), "partial_fit"),
         (lambda m: m.set_params(encoder=3).fit(TEXTS, SOME), "encoder"),
     ],
 )

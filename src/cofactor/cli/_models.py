@@ -20,7 +20,7 @@ import click
 
 from cofactor._version import __version__
 from cofactor.cli._command import BadInput, noted_warnings, refusals
-from cofactor.cli._options import NO_ENCODER, EncoderOptions, TableOptions
+from cofactor.cli._options import EncoderOptions, TableOptions
 from cofactor.cli._tables import Reading, holds_blocks, read_table
 from cofactor.cli._terminal import announce, note
 from cofactor.io.atomic import DiskFullError, free_space, has_only_other_files
@@ -65,7 +65,7 @@ class OpenedModel:
         }
 
 
-def open_model(path: Path, vectors: EncoderOptions = NO_ENCODER) -> OpenedModel:
+def open_model(path: Path, vectors: EncoderOptions) -> OpenedModel:
     """Load the TopicModel in a folder, with the encoder that is named and its cache."""
     facts = model_facts(path)
     with _naming(path), noted_warnings():

@@ -241,7 +241,7 @@ def _class_weight(_: Any, __: Any, given: tuple[str, ...]) -> dict[str, float] |
     return weights or None
 
 
-def _encoder(_: Any, __: Any, name: str | None) -> str | None:
+def as_encoder(_: Any, __: Any, name: str | None) -> str | None:
     """Return the name of an encoder; a folder is found from other places, too."""
     return str(Path(name).resolve()) if name and Path(name).is_dir() else name
 
@@ -455,12 +455,9 @@ class EncoderOptions:
         return CachedEncoder(encoder, self.encoder_cache)
 
 
-NO_ENCODER = EncoderOptions()
-
-
 def _encoder_options(help: str) -> Group:
     options = {
-        "encoder": option("--encoder FOLDER_OR_NAME", help, callback=_encoder),
+        "encoder": option("--encoder FOLDER_OR_NAME", help, callback=as_encoder),
         "encoder_cache": option(
             "--encoder-cache FOLDER",
             "Keep the vectors of the encoder in FOLDER, up to 1 GB, and read them from there the "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,13 @@ from cofactor.cli._terminal import announce, emit, make_table, note, percent, sh
 @opt.option("--data", "Labelled documents to compare the accuracy on.", type=opt.TABLE)
 @opt.add(opt.reading("text", "labels", "label_separator"))
 @opt.words_option("Words of each topic.")
-@opt.add(opt.MODEL_ENCODER, "as_json")
+@opt.add(opt.MODEL_ENCODER)
+@opt.option(
+    "--second-encoder FOLDER_OR_NAME",
+    "The encoder of SECOND, if it is not that of FIRST.",
+    callback=opt.as_encoder,
+)
+@opt.add("as_json")
 def compare(
     first: Path,
     second: Path,
@@ -28,6 +34,7 @@ def compare(
     asked: opt.TableOptions,
     words: int,
     vectors: opt.EncoderOptions,
+    second_encoder: str | None,
     as_json: bool,
 ) -> None:
     """Match the topics of two models; compare their accuracy.
@@ -36,7 +43,8 @@ def compare(
     compares the accuracy on labelled documents, with an interval; take documents that neither
     model has seen.
     """
-    one, other = (open_model(path, vectors) for path in (first, second))
+    one = open_model(first, vectors)
+    other = open_model(second, replace(vectors, encoder=second_encoder or vectors.encoder))
     from cofactor.text.describe.compare import compare_topics
 
     pairs = compare_topics(one.model, other.model, words)

@@ -129,7 +129,7 @@ def predict(
     if holds_cells(table):
         _predict_cells(model, table, output, layer, as_json, columns)
         return
-    from cofactor.text.describe.predictions import UNCHECKED, unchecked
+    from cofactor.text.describe.predictions import unchecked
 
     opened = models.open_model(model, vectors)
     opening = models.how_to_open(opened, table, asked.opening)
@@ -149,8 +149,8 @@ def predict(
             f"stay empty; only {topic} is filled in."
         )
     _tell(facts, job.wanted.names, output)
-    if unchecked(opened.model.estimator_):
-        note(UNCHECKED)
+    if doubt := unchecked(opened.model):
+        note(doubt)
     if as_json and output:
         emit(facts)
     if columns["abstain"] and (expected := opened.model.expected_coverage(columns["abstain"])):

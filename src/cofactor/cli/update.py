@@ -56,7 +56,7 @@ class _NewTopics(opt.Number):
     type=opt.Number(float, 0, 1),
     default=0.0,
 )
-@opt.add("as_json")
+@opt.add(opt.MODEL_ENCODER, "as_json")
 def update(
     model: Path,
     table: Path,
@@ -64,6 +64,7 @@ def update(
     asked: opt.TableOptions,
     new_topics: int | str,
     move: float,
+    vectors: opt.EncoderOptions,
     as_json: bool,
 ) -> None:
     """Learn from new documents without the old ones.
@@ -73,7 +74,7 @@ def update(
     words join the words of the model, and new classes its classes.
     """
     models.check_new_place(output, model)
-    opened = models.open_model(model)
+    opened = models.open_model(model, vectors)
     read = _read(opened, table, asked)
     labelled = f", {read.facts['labelled']:,} labelled" if read.facts["label"] else ""
     note(f"{read.facts['rows']:,} new documents{labelled}.")

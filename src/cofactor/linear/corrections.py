@@ -29,7 +29,7 @@ from cofactor.linear.views import Matrix, one_blas_thread
 
 RATIO_SMOOTHING = 0.3
 """Added to each feature's sum in each class. It is more than in the guesses, because features that
-only one side has are the rule between earlier and further samples."""
+only earlier or only further samples have are the rule."""
 CORRECTION_FOLDS = 3
 
 

@@ -102,8 +102,8 @@ def distinct_rows(
     """
     known = shares if issparse(shares) else np.where(labelled[:, None], shares, 0.0)
     cells, labels = csr_array(view), csr_array(known)
-    sides = [(_content(cells, seed), _content(labels, seed)) for seed in (1, 2)]
-    first, second = (one + mix_bits(other + np.uint64(3)) for one, other in sides)
+    pairs = [(_content(cells, seed), _content(labels, seed)) for seed in (1, 2)]
+    first, second = (one + mix_bits(other + np.uint64(3)) for one, other in pairs)
     for salt, found in _side_contents(side):
         first, second = (
             one + mix_bits(other + salt) for one, other in zip((first, second), found, strict=True)

@@ -33,10 +33,10 @@ MAX_SIZE = 4.0
 """Sizes are clipped to this many standard deviations."""
 COVERAGE = 0.9
 """Share of new targets that the interval should cover."""
-MAX_EXACT_SIDE = 2000
-"""Maximum length of the shorter side of the matrix in an exact solution."""
+MAX_EXACT_LENGTH = 2000
+"""Maximum length of the shorter dimension of the matrix in an exact solution."""
 MAX_EXACT_CELLS = 3e7
-"""Maximum number of rows times shorter side in an exact solution."""
+"""Maximum number of rows times shorter dimension in an exact solution."""
 RIDGE_FOLDS = 5
 """Number of folds where the solution is iterative."""
 MAX_RIDGE_STEPS = 60
@@ -341,12 +341,12 @@ class RidgeFit(NamedTuple):
 def fit_ridge(X: Matrix, y: FloatArray, counts: FloatArray, penalties: FloatArray) -> RidgeFit:
     """Minimise Σ count · (y − base − Xv)² + penalty · |v|²; held-out error chooses the penalty.
 
-    Each row is left out together with its repetitions. If both sides of X are long, five folds by
+    Each row is left out together with its repetitions. With many rows and columns, five folds by
     position are left out instead, so the order of the rows must not depend on the targets.
     """
     rows = CentredRows(X, counts)
     mean = rows.average(y)
-    exact = min(X.shape) <= MAX_EXACT_SIDE and X.shape[0] * min(X.shape) <= MAX_EXACT_CELLS
+    exact = min(X.shape) <= MAX_EXACT_LENGTH and X.shape[0] * min(X.shape) <= MAX_EXACT_CELLS
     tried = (
         rows.leave_one_out(y - mean, penalties)
         if exact

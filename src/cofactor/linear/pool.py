@@ -61,7 +61,7 @@ MAX_TEN_FOLD_LABELS = 60
 """Up to this many labelled samples there are ten folds, then five."""
 MAX_CROSS_VALIDATED_LABELS = 1500
 """Above this many labelled samples only one of five folds is held out."""
-MAX_ROTATED_SIDE = 2000
+MAX_ROTATED_LENGTH = 2000
 """Dense data with more rows and columns than this are not rotated to their principal axes."""
 MAX_TABLE_CELLS = 2**20
 """Folds are fitted side by side while a table of their scores or weights has fewer cells."""
@@ -398,7 +398,7 @@ def _shown(
 
 def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: float) -> ViewParts:
     """Rotate dense samples to their principal axes, so that few steps of regression suffice."""
-    if not X.is_sparse and min(X.shape) <= MAX_ROTATED_SIDE:
+    if not X.is_sparse and min(X.shape) <= MAX_ROTATED_LENGTH:
         X, basis = X.rotated()
         axes = Axes(basis, np.zeros(basis.shape[1])) if axes is None else axes.rotated(basis)
     return ViewParts(X, labels, name, share, axes, vectors=name == VECTORS, spreads=name != FURTHER)

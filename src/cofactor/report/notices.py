@@ -13,7 +13,7 @@ from cofactor.report.material import Material, is_known
 from cofactor.report.nouns import Nouns
 from cofactor.report.score_tables import MODEL, Evaluation, calibration
 from cofactor.text.describe import summaries
-from cofactor.text.describe.predictions import UNCHECKED, unchecked
+from cofactor.text.describe.predictions import unchecked
 from cofactor.text.documents import Corpus
 
 MIN_LABELS, MIN_LIVE_SHARE = 5, 0.001  # of a class, of a topic
@@ -75,8 +75,8 @@ def _fit(material: Material) -> Notices:
         yield _warn(
             f"The fit stopped after {model.max_iter:,} iterations, before it converged; allow more."
         )
-    if unchecked(model.estimator_):
-        yield _note(UNCHECKED)
+    if doubt := unchecked(model):
+        yield _note(doubt)
 
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:

@@ -442,8 +442,7 @@ class EncoderRecord:
 def refuse_encoder(model: Any, what: str) -> None:
     """Refuse what cannot be done with an encoder, see the parameter of TopicModel."""
     fitted = getattr(model, "_fitted", None)
-    needed = fitted is not None and fitted.encoder is not None
-    if needed or (model.encoder is not None and what != "update"):
+    if model.encoder is not None or (fitted is not None and fitted.encoder is not None):
         raise ParameterError(
             (Parameter("encoder"), f" cannot be used with {what}, which does not keep vectors"),
             "fit all documents at once, or leave it out",

@@ -86,8 +86,8 @@ def fit_documents(
     vectorizer, X = vectorise(model, texts, y, alone=elsewhere)
     words, seed = Words.of(vectorizer), draw_seed(model.random_state)
     task = task_of(model, y)
-    side, further = fit_side(model, vectorizer, texts, X, y, task, alone=elsewhere)
-    rows = DocumentRows(X, side)
+    beside = fit_side(model, vectorizer, texts, X, y, task, alone=elsewhere)
+    rows = DocumentRows(X, beside.side)
     vectorised = time.perf_counter()
     estimator, plan = fit_estimator(
         model, vectorizer, X, y, seed=seed, fit=fit, **weights, **rows.given
@@ -102,12 +102,37 @@ def fit_documents(
         seed=seed,
         fingerprint=digest,
         target_names=target_names(estimator, y),
-        **record_side(model, estimator, further),
         class_starts=None if plan.named is None else plan.named.starts,
-        documents=FittedDocuments(
-            fingerprint(texts), X, estimator, side, further, encoder_asked(model, task)
-        ),
+        **beside.kept(texts, X, estimator),
     )
+
+
+class FitSide(NamedTuple):
+    """What a fit knows of documents beside their words.
+
+    Parameters
+    ----------
+    side : Side or None
+    further : FurtherWords or None
+        The further words of the side.
+    encoder : object or None
+        The encoder that was asked for vectors; None if none was.
+    """
+
+    side: Side | None
+    further: FurtherWords | None
+    encoder: Any
+
+    def kept(self, texts: list[str], X: Any, estimator: Any) -> dict[str, Any]:
+        """Return what the model keeps: the documents, and what predictions need."""
+        head = getattr(estimator, "pooled_head", None)
+        vectors = head is not None and head.vectors is not None
+        words = head is not None and head.further is not None
+        return {
+            "documents": FittedDocuments(fingerprint(texts), X, estimator, *self),
+            "encoder": EncoderRecord.of(self.encoder) if vectors else None,
+            "further": self.further if words else None,
+        }
 
 
 def fit_side(
@@ -121,8 +146,8 @@ def fit_side(
     known: FittedDocuments | None = None,
     earlier: FurtherWords | None = None,
     alone: bool = False,
-) -> tuple[Side | None, FurtherWords | None]:
-    """Return what a fit knows of documents beside their words, and their further words.
+) -> FitSide:
+    """Return what a fit knows of documents beside their words.
 
     ``known`` are the same documents in an earlier fit, ``earlier`` the further words of the fit
     that goes on. ``alone``: there are no further words.
@@ -138,12 +163,8 @@ def fit_side(
         else:
             found = FurtherWords.fitted(texts, vectorizer)
     further, rows = (None, None) if found is None else found
-    return (None if vectors is None and rows is None else Side(vectors, rows)), further
-
-
-def encoder_asked(model: Any, task: str) -> Any:
-    """Return the encoder that a fit asks for vectors: classes are what they help to predict."""
-    return model.encoder if task == "classes" else None
+    side = None if vectors is None and rows is None else Side(vectors, rows)
+    return FitSide(side, further, model.encoder if task == "classes" else None)
 
 
 def _wants_further(
@@ -211,17 +232,6 @@ def _vectors(
 
     vectors = encode_texts(model.encoder, texts, progress=progress)
     return vectors if vectors_fit(X, vectors) else None
-
-
-def record_side(model: Any, estimator: Any, further: FurtherWords | None) -> dict[str, Any]:
-    """Return what to keep of the model's encoder and of further words, if predictions need them."""
-    head = getattr(estimator, "pooled_head", None)
-    vectors = head is not None and head.vectors is not None
-    words = head is not None and head.further is not None
-    return {
-        "encoder": EncoderRecord.of(model.encoder) if vectors else None,
-        "further": further if words else None,
-    }
 
 
 def vectorise(

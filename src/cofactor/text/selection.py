@@ -57,10 +57,10 @@ def measure_stability(
     X = document_matrix(model.vectorizer_, texts)
     known, side = FittedDocuments.known(model, texts), None
     if y is None and has_head(estimator):  # names of classes give labels
-        earlier = model.fitted.further
-        side, _ = fit_side(
-            model, model.vectorizer_, texts, X, None, "classes", known=known, earlier=earlier
-        )
+        earlier, vectorizer = model.fitted.further, model.vectorizer_
+        side = fit_side(
+            model, vectorizer, texts, X, None, "classes", known=known, earlier=earlier
+        ).side
     rows = DocumentRows(X, side)
     classes = getattr(estimator, "classes_", None)
     y = None if y is None or not has_head(estimator) else read_targets(y, classes)

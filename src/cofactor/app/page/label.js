@@ -164,7 +164,8 @@ function showLegend(found) {
     parts.legend.textContent = "";
   } else {
     fill(parts.legend, make("mark", { class: "for2" }, "favours"), " ", own(found.leading),
-      found.rival === null ? "" : [" · ", make("mark", { class: "against2" }, "favours"), " ", own(found.rival)]);
+      found.rival === null ? "" : [" · ", make("mark", { class: "against2" }, "favours"), " ", own(found.rival)],
+      state?.unchecked && ` · ${state.unchecked}`);
   }
 }
 

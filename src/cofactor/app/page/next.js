@@ -11,7 +11,8 @@ function label(now) {
   if (!names.length) return "Read the text and name the first class: type what the text is about, and press Enter. That labels the text.";
   if (names.length === 1) return `Label the next texts. Press 1 for ${names[0]}, or type the name of another class when a text needs one.`;
   if (now.exhausted) return "Every text has a decision. Look at the differences under Documents, or take the labels with you under Save.";
-  if (labelled < FIRST_LABELS) return `Label ${plural(FIRST_LABELS - labelled, "more text")}. Suggestions come once two classes have labels, and get better with every few labels.`;
+  const begin = now.predicts ? "Suggestions" : "Suggestions come once two classes have labels, and";
+  if (labelled < FIRST_LABELS) return `Label ${plural(FIRST_LABELS - labelled, "more text")}. ${begin} get better with every few labels.`;
   if (now.moved?.stop) return `You can stop: the last ${now.moved.labels} labels changed ${percent(now.moved.share)} of the predictions. Check Progress, then go to Save.`;
   if (now.accuracy) return "Go on while the predictions still change. Progress says how good they are and when to stop.";
   return `Go on. One text in five is a random check; after 20 of them you see how often the model is right (${now.checks} so far).`;

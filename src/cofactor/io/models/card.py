@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from cofactor.io.errors import printable
-from cofactor.text.describe.predictions import UNCHECKED
 
 MAX_VALUE_CHARACTERS = 500
 """Largest number of characters of a note."""
 WORDS_IN_CARD = 10
 """Number of words of each topic."""
+CHECKED = "Confidences are weighed by held-out labels."
 
 
-def card(facts: dict[str, Any]) -> str:
-    """Return the model card in Markdown."""
+def card(facts: dict[str, Any], doubt: str | None) -> str:
+    """Return the model card in Markdown; ``doubt`` is about the confidences."""
     sections = [
         f"# A {facts['model']} of cofactor",
         "Load it with `cofactor.load_model(path)`; nothing in this folder is executed.",
@@ -30,18 +30,9 @@ def card(facts: dict[str, Any]) -> str:
         _table(("parameter", "value"), list(facts["settings"].items())),
         "## Limits",
         "Predictions hold for data like those the model was fitted on. Words that it has not seen "
-        f"do not count. {_confidences(facts)}",
+        f"do not count. {doubt or (CHECKED if facts['fit']['expected'] else '')}".rstrip(),
     ]
     return "\n\n".join(sections) + "\n"
-
-
-def _confidences(facts: dict[str, Any]) -> str:
-    if facts["data"]["targets"] and not facts["fit"]["expected"]:
-        return UNCHECKED
-    return (
-        "Confidences of the pooled head are weighed by held-out labels; those of other heads are "
-        "shares of what the topics say, not tested probabilities."
-    )
 
 
 def _summary(facts: dict[str, Any]) -> list[tuple[str, Any]]:

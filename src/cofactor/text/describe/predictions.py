@@ -25,13 +25,21 @@ UNCHECKED = (
     "No held-out label has checked the confidences of this model, so they may be far too high or "
     "too low."
 )
-"""To be said where no score can be expected, such as where classes have names but no labels."""
+UPDATED = (
+    "An update holds no labels out, so nothing has checked the confidences of this model since."
+)
 
 
-def unchecked(estimator: Any) -> bool:
-    """Return whether the confidences of an estimator for classes were checked by no label."""
-    classes = predicted_kind(estimator) == "classes"
-    return classes and getattr(estimator, "expected_score_", None) is None
+def unchecked(model: Any) -> str | None:
+    """Return a sentence if no held-out label has checked a model's confidences as they are now.
+
+    No score can be expected of it, such as where classes have names but no labels.
+    """
+    estimator = getattr(model, "estimator_", model)
+    checked = getattr(estimator, "expected_score_", None) is not None
+    if checked or predicted_kind(estimator) not in ("classes", "sets"):
+        return None
+    return UPDATED if getattr(model.fitted, "learned", None) else UNCHECKED
 
 
 def infer_task(y: Any, asked: str = "auto") -> str:

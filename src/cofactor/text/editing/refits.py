@@ -27,15 +27,7 @@ from cofactor.text.documents import (
 )
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.fitting import (
-    encoder_asked,
-    finish_fit,
-    fit_side,
-    let_go,
-    new_estimator,
-    record_side,
-    with_seeds,
-)
+from cofactor.text.fitting import finish_fit, fit_side, let_go, new_estimator, with_seeds
 from cofactor.text.labelling.suggestions import labelled_documents
 from cofactor.text.seeds import document_mass, read_seeds
 
@@ -63,12 +55,12 @@ def refit(
         )
     places = _sampled(model, X, y, sample)
     task = _task(model, y)
-    side, further = fit_side(
+    beside = fit_side(
         model, model.vectorizer_, texts, X, y, task, known=known, earlier=model.fitted.further
     )
-    rows = DocumentRows(X, side)
+    rows = DocumentRows(X, beside.side)
     before = rows if known is None else known_rows(model, texts)
-    vectors = None if side is None else side.vectors
+    vectors = None if rows.side is None else rows.side.vectors
     named = name_labels(model, model.vectorizer_, X, y, None, vectors)
     if named is None and y is None and has_head(model.estimator_):
         raise ValueError("y is None, but this model predicts; pass the documents' labels.")
@@ -90,10 +82,7 @@ def refit(
         named.settle(fitted, some, given.get("side"))
     learned = {
         "target_names": target_names(fitted, y),
-        "documents": FittedDocuments(
-            fingerprint(texts), X, fitted, side, further, encoder_asked(model, task)
-        ),
-        **record_side(model, fitted, further),
+        **beside.kept(texts, X, fitted),
         "class_starts": None if named is None else named.starts,
         "learned": None,
     }

@@ -68,7 +68,6 @@ from cofactor.text.documents import (
 )
 from cofactor.text.editing.edits import described, fitted_cells
 from cofactor.text.editing.settled import Settled
-from cofactor.text.encoders import refuse_encoder
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
 MAX_WORD_DRIFT = (
@@ -85,7 +84,6 @@ def update(
     model: Any, documents: Any, y: Any = None, *, new_topics: int | str = 0, move: float = 0.0
 ) -> Any:
     """Return a model that has also learned from new documents; see ``TopicModel.update``."""
-    refuse_encoder(model, "update")
     started = time.perf_counter()
     texts, y = read_documents(documents), listed(y)
     number, move = _read_number(new_topics, len(texts)), _read_move(move)
