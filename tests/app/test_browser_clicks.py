@@ -180,11 +180,15 @@ def test_classes_are_merged_split_and_deleted(browser, table):
         page.get_by_label("Description of sport").fill("games and leagues")
         page.get_by_label("Description of sport").press("Enter")
         page.get_by_label("Split space").click()
-        page.wait_for_function("() => document.querySelectorAll('.documents tbody tr').length === 2")
+        page.wait_for_function(
+            "() => document.querySelectorAll('.documents tbody tr').length === 2"
+        )
         page.get_by_label("Select all rows on this page").check()
         page.get_by_label("Class for the selected texts").fill("moon")
         visit.press("Enter")
-        visit.page.wait_for_function("() => document.querySelectorAll('.documents tbody tr').length === 0")
+        visit.page.wait_for_function(
+            "() => document.querySelectorAll('.documents tbody tr').length === 0"
+        )
         counts = visit.state()["counts"]["classes"]
         assert counts == {"space": 0, "sport": 2, "moon": 2}
         visit.show("classes", "[aria-label='Merge moon']")
