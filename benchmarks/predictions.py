@@ -347,6 +347,8 @@ def print_results(options: argparse.Namespace, found: Sequence[Outcome]) -> None
 def print_headline(lines: Sequence[Line]) -> None:
     """Print the table of the README: means over the sets that are scored by plain accuracy."""
     lines = [line for line in lines if line.set != "indian_pines"]
+    if not lines:
+        return
     budgets = [budget_text(line.budget) for line in lines if line.set == lines[0].set]
     print(f"Means over {len({line.set for line in lines})} sets, without indian_pines:\n")
     harness.print_table(["labels per class", *budgets], headline(lines))

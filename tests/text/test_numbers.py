@@ -49,6 +49,15 @@ def test_the_score_is_told_on_both_scales(prices):
     assert expected.low - 0.05 < of_logs < expected.high + 0.05
 
 
+@pytest.mark.filterwarnings("ignore:y holds positive")
+def test_only_numbers_learned_as_logarithms_have_scores_on_two_scales():
+    texts, y = made()
+    both = np.column_stack([y, np.log(y) + 0.1])
+    expected = fitted(both, texts, log="auto").expected_score_
+    assert expected.natural[0] != expected.targets[0]
+    assert expected.natural[1] == expected.targets[1]
+
+
 @pytest.mark.parametrize("log", ["yes", "no"])
 def test_intervals_cover_nine_of_ten_new_numbers(log):
     texts, y = made(n=400)

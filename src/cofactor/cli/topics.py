@@ -105,9 +105,8 @@ def show_topics(described: Description, words: int, by: str = "coherence") -> No
     show(table)
     if repeated := sorted(row["topic"] for row in rows if row["repeated"]):
         note(
-            f"The words of topic {' and '.join(map(str, repeated))} mostly come from passages that "
-            "many texts repeat word for word, such as signatures; fit --drop-repeated leaves these "
-            "out."
+            f"Most words of topic {', '.join(map(str, repeated))} come from passages that many "
+            "texts repeat word for word, such as signatures; fit --drop-repeated leaves these out."
         )
 
 

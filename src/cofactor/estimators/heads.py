@@ -727,12 +727,14 @@ def _expected_of_numbers(
     """Return the R² of held-out predictions within the limits of y; of logarithms also in the
     units of y."""
     predicted = held_out if coding is None else coding.limited(held_out)
-    expected = mean_score(_each_number(score_of_numbers, truth, predicted, weights))
+    each = _each_number(score_of_numbers, truth, predicted, weights)
+    expected = mean_score(each)
     if expected is None or coding is None or not coding.logs.any():
         return expected
     true, told = (coding.decode(one).reshape(truth.shape) for one in (truth, predicted))
-    each = _each_number(r_squared, true, told, weights)
-    return replace(expected, natural=tuple(np.nan if r2 is None else r2 for r2 in each))
+    of_logs = zip(coding.logs, _each_number(r_squared, true, told, weights), each, strict=True)
+    own = [r2 if log or same is None else same.value for log, r2, same in of_logs]
+    return replace(expected, natural=tuple(np.nan if r2 is None else r2 for r2 in own))
 
 
 def _each_number(

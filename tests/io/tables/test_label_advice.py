@@ -357,3 +357,11 @@ def test_distances_are_those_of_the_definition():
     words = ["".join(word) for n in range(5) for word in product("ab", repeat=n)]
     for a, b in product(words, repeat=2):
         assert label_advice.OSA.distance(a, b) == slow(a, b), (a, b)
+
+
+def test_a_fit_says_that_cells_hold_several_labels():
+    joined = counted(["a", "b", "c", "a;b", "b;c", "a;c", "a;b;c"] * 3)
+    said = [*map(str, label_notes(joined, fitted=True))]
+    assert any("'a;b' hold several labels, add label_separator=';'" in one for one in said)
+    alone = counted(["toys; games", "books"] * 3)
+    assert not any("several labels" in str(one) for one in label_notes(alone, fitted=True))

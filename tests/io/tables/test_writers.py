@@ -149,6 +149,8 @@ def test_parquet_without_rows_and_with_mixed_cells(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "WRITTEN_ROWS", 1)
     late = written(tmp_path / "late.parquet", "parquet", [[None], [1.5], ["a"]], ["x"], ())
     assert read_back(late)[1] == [[None], ["1.5"], ["a"]]
+    empty = written(tmp_path / "empty.parquet", "parquet", [[None], [None]], ["x"], ())
+    assert pq.read_schema(empty).field("x").type == pa.string()
     assert read_back(written(tmp_path / "c.parquet", "parquet", [[1], ["a"]], ["x"], ()))[1] == [
         ["1"],
         ["a"],

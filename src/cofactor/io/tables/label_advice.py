@@ -36,7 +36,7 @@ from rapidfuzz.distance import OSA
 from cofactor.errors import Clause, Parameter, ParameterWarning
 from cofactor.io.errors import printable, shortened
 from cofactor.io.tables.dates import are_dates
-from cofactor.io.tables.labels import LabelCounts, whole_numbers, written_number
+from cofactor.io.tables.labels import LabelCounts, clear_separator, whole_numbers, written_number
 from cofactor.targets.task import MAX_CODES, are_numbers, parse_labels
 from cofactor.targets.written import is_number, number_style
 
@@ -243,7 +243,8 @@ def label_notes(
     asked : str, optional
         The form that the task requires; by default the form that the labels have.
     fitted : bool
-        Whether a fit follows at once, which warns of a single class itself.
+        Whether a fit follows at once, which warns of a single class itself; cells that hold several
+        labels are then told here.
     """
     form = asked or counts.form
     if not counts.labelled:
@@ -256,8 +257,21 @@ def label_notes(
     if hidden or form in ("numbers", "columns"):
         return [*read, *_on_marks(counts)]
     single = () if fitted else map(_in_table, class_doubts(counts.classes))
-    doubtful = (*_on_lengths(counts), *single, *_on_sizes(counts, min_labels))
+    joined = _on_joined(counts) if fitted and form == "classes" else ()
+    doubtful = (*_on_lengths(counts), *single, *joined, *_on_sizes(counts, min_labels))
     return [*read, *doubtful, *_on_marks(counts), *_on_spelling(counts)]
+
+
+def _on_joined(counts: LabelCounts) -> Iterator[Note]:
+    if (mark := clear_separator(counts.classes)) is not None:
+        yield separator_note(counts.classes, mark)
+
+
+def separator_note(classes: Iterable[str], mark: str) -> Note:
+    """Say which option splits cells that seem to hold several labels."""
+    first = next(label for label in classes if mark in label.strip(mark))
+    reason = f"If cells like {printable(first)!r} hold several labels, add "
+    return ParameterWarning((reason, Parameter("label_separator", mark)))
 
 
 def _in_table(doubt: ParameterWarning) -> str:

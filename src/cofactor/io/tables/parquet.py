@@ -173,6 +173,8 @@ class ParquetWriter(TableWriter):
         try:
             if self._rows or self._writer is None:
                 self._flush()
+            if (named := _named_types(self._writer.schema)) != self._writer.schema:
+                self._write_again(named)
         finally:
             if self._writer is not None:
                 self._writer.close()
@@ -190,6 +192,16 @@ def _common_schema(one: Any, other: Any) -> Any:
             field = old.with_type(pa.string())
         one = one.set(place, field)
     return one
+
+
+def _named_types(schema: Any) -> Any:
+    """Return types in which empty columns hold texts, because many readers know no other type."""
+    import pyarrow as pa
+
+    for place, field in enumerate(schema):
+        if pa.types.is_null(field.type):
+            schema = schema.set(place, field.with_type(pa.string()))
+    return schema
 
 
 def _cast(table: Any, schema: Any) -> Any:

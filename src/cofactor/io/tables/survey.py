@@ -22,6 +22,7 @@ from cofactor.io.tables.label_advice import (
     marks,
     merges,
     refusal,
+    separator_note,
     suggest_topics,
     unlabelled_notes,
 )
@@ -250,11 +251,7 @@ def _on_forms(found: Survey) -> list[Note]:
         mean = sum(found.classes.values()) / found.labelled
         return [f"Documents have several labels at once, {mean:.1f} of them on average."]
     mark = likely_separator(found.classes) if found.form == "classes" else None
-    if mark is None:
-        return []
-    first = next(label for label in found.classes if mark in label.strip(mark))
-    reason = f"If cells like {printable(first)!r} hold several labels, add "
-    return [ParameterWarning((reason, Parameter("label_separator", mark)))]
+    return [] if mark is None else [separator_note(found.classes, mark)]
 
 
 def _count(number: int, noun: str) -> str:

@@ -60,7 +60,7 @@ _KOREAN = """
 지요 군요 하는 하고 하여 해서 했다 한다 하며 하면 하기 하지 했습 했던 되는 된다
 되어 됐다 되고 있는 있다 있습 있으 있고 었다 았다 였다 었습 았습 겠습 이다 에서
 에는 에도 에게 으로 로서 로써 까지 부터 처럼 보다 지만 면서 는데 은데 으며 으면
-거나 들은 들이 들을 들의
+거나 들은 들이 들을 들의 닙니 십니 아닙 하십 려면 려고 하려 으려
 """
 
 # Words missing from stopwordsiso: Hindi conjunctions, auxiliaries, pronouns with postpositions;
