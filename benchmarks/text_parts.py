@@ -69,11 +69,12 @@ def made_up(n: int) -> tuple[Sequence[str], Sequence[str]]:
     draw = np.random.default_rng(0)
     words = np.array(["".join(draw.choice([*"aeioubdfgklmnprst"], 7)) for _ in range(WORDS)])
     usual = 1 / np.arange(10, WORDS + 10)
+    until = np.cumsum(usual) / usual.sum()
     by_class = [draw.permutation(WORDS) for _ in range(CLASSES)]
     texts, labels = [], draw.integers(0, CLASSES, n)
     for label in labels:
         size = int(draw.integers(6, 15))
-        places = np.searchsorted(np.cumsum(usual) / usual.sum(), draw.random(size))
+        places = np.searchsorted(until, draw.random(size))
         own = draw.random(size) < 0.5
         texts.append(" ".join(words[np.where(own, by_class[label][places], places)]))
     return texts, [f"class {label}" for label in labels]

@@ -378,3 +378,17 @@ def test_many_undos_are_read_in_one_pass(path):
     start = time.process_time()
     assert labels_of(replay(path)) == {}
     assert time.process_time() - start < 2
+
+
+def test_others_never_see_half_of_the_reviews_during_an_undo(monkeypatch, path):
+    log, reviewed, seen, review = DecisionLog(path), Reviewed(), [], Reviewed._review
+    reviewed.apply([label(log, f"d{i}", "sport") for i in range(5)])
+
+    def watched(self, one):
+        seen.append(len(reviewed.reviews))
+        review(self, one)
+
+    monkeypatch.setattr(Reviewed, "_review", watched)
+    reviewed.apply(log.add("undo", "me", undoes=2))
+    assert seen == [5] * 4
+    assert [*reviewed.reviews] == ["d0", "d1", "d3", "d4"]

@@ -1,5 +1,6 @@
 """What the page shows: documents with coloured words, and the table of all."""
 
+import threading
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 
 from app_corpus import TEXTS, TRUTH
+from cofactor.app.page_data import state
+from cofactor.app.progress import progress
 
 
 def test_words_are_coloured_by_what_they_say(page):
@@ -94,3 +97,14 @@ def test_a_fit_that_ends_while_a_text_is_explained_changes_nothing_in_the_answer
         patch.setattr(type(session.now.model), "explain", interrupted)
         assert page.read("document", place=20) == before
     assert page.read("document", place=20)["probabilities"]
+
+
+@pytest.mark.parametrize("read", [state, progress])
+def test_what_is_counted_is_of_one_moment(start, read):
+    session, done = start(), threading.Event()
+    with session.lock:  # while somebody decides
+        thread = threading.Thread(target=lambda: (read(session), done.set()))
+        thread.start()
+        assert not done.wait(0.2)
+    assert done.wait(30)
+    thread.join()

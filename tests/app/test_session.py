@@ -399,6 +399,18 @@ def test_a_log_that_was_lost_between_two_runs_comes_back(start):
     assert found == [*labels[:3], "food", *labels[4:]]
 
 
+def test_a_log_that_was_lost_without_any_fit_comes_back(start):
+    session = start(every=100)
+    make_classes(session)
+    session.decide("label", "me", 3, labels=["food"])
+    session.close()
+    session.log.path.unlink()
+    again = start(model=cofactor.load_model(session.folder), saved_decisions=0)
+    assert [one.kind for one in again.lacking] == ["class"] * 3 + ["label"]
+    again.restore_log()
+    assert again.counts()["reviewed"] == 1
+
+
 def test_a_lost_log_stops_decisions_until_it_is_restored(start):
     session = start(every=100)
     make_classes(session)

@@ -309,9 +309,6 @@ class Reviewed:
     """What each tab shows."""
 
     def __post_init__(self) -> None:
-        self._start()
-
-    def _start(self) -> None:
         self.classes = NamedClasses(self.table_classes)
         self.history: list[Review] = []
         self.reviews: dict[str, Review] = {}  # the last one of each document
@@ -328,8 +325,11 @@ class Reviewed:
         undone = {number for one in new if (number := _undone_line(one)) is not None}
         if undone - self.undone:
             self.undone |= undone
-            self._start()
-            new = self.counted()
+            again = Reviewed(self.table_classes)
+            again.apply(self.counted())
+            again.decisions, again.undone, again.shown = self.decisions, self.undone, self.shown
+            vars(self).update(vars(again))  # at once, because other threads read without a lock
+            return
         for decision in new:
             if decision.number not in self.undone:
                 self._apply(decision)

@@ -25,40 +25,41 @@ ROWS_PER_PAGE, MAX_CELL_CHARACTERS = 50, 2000
 
 def state(session: Session) -> dict[str, Any]:
     """What every page shows: classes, counts, the last decisions, the state of fits."""
-    session.hear()
-    lacking, sure = session.lacking, accuracy(session)
-    return {
-        "counts": session.counts(),
-        "descriptions": descriptions(session),
-        "recent": _recent_classes(session),
-        "several": session.table.several,
-        "busy": session.refitter.busy,
-        "trouble": session.refitter.trouble,
-        "version": session.now.version,
-        "shape": session.shape,
-        "edits": session.edits,
-        "decisions": len(session.reviewed.decisions),
-        "unreadable": session.log.unreadable,
-        "last": _last(session),
-        "exhausted": session.exhausted,
-        "annotator": session.annotator,
-        "people": len({review.who for review in session.reviewed.history}),
-        "disagreements": len(disagreements(session.reviewed)),
-        "unlike": len(session.unlike_texts()),
-        "noted": len(session.reviewed.notes),
-        "every": session.every,
-        "accuracy": sure,
-        "unchecked": None if sure else unchecked(session.now.model),
-        "checks": len(random_reviews(session.reviewed, session.table)),
-        "moved": session.moved,
-        "lost": session.lost,
-        "lacking": len(lacking),
-        "notes": session.notes,
-        "model": session.folder.name,
-        "predicts": bool(session.now.model.target_names_),
-        "dated": session.table.dates is not None,
-        "overtaken": session.overtaken,
-    }
+    with session.lock:
+        session.hear()
+        lacking, sure = session.lacking, accuracy(session)
+        return {
+            "counts": session.counts(),
+            "descriptions": descriptions(session),
+            "recent": _recent_classes(session),
+            "several": session.table.several,
+            "busy": session.refitter.busy,
+            "trouble": session.refitter.trouble,
+            "version": session.now.version,
+            "shape": session.shape,
+            "edits": session.edits,
+            "decisions": len(session.reviewed.decisions),
+            "unreadable": session.log.unreadable,
+            "last": _last(session),
+            "exhausted": session.exhausted,
+            "annotator": session.annotator,
+            "people": len({review.who for review in session.reviewed.history}),
+            "disagreements": len(disagreements(session.reviewed)),
+            "unlike": len(session.unlike_texts()),
+            "noted": len(session.reviewed.notes),
+            "every": session.every,
+            "accuracy": sure,
+            "unchecked": None if sure else unchecked(session.now.model),
+            "checks": len(random_reviews(session.reviewed, session.table)),
+            "moved": session.moved,
+            "lost": session.lost,
+            "lacking": len(lacking),
+            "notes": session.notes,
+            "model": session.folder.name,
+            "predicts": bool(session.now.model.target_names_),
+            "dated": session.table.dates is not None,
+            "overtaken": session.overtaken,
+        }
 
 
 def accuracy(session: Session) -> dict[str, Any] | None:
@@ -127,7 +128,7 @@ def elsewhere(session: Session) -> dict[str, Any]:
     begins = {_letters(table.texts[place]): place for place in range(len(table))}
     rows_by_name = {str(name): place for place, name in enumerate(table.names)}
     found = []
-    for key, review in reviewed.reviews.items():
+    for key, review in [*reviewed.reviews.items()]:
         if key in table.places or review.labels is None:
             continue
         content = review.decision.content

@@ -24,20 +24,21 @@ CONFIDENCE_EDGES = (0.0, 0.5, 0.7, 0.85, 0.95, 1.0)
 
 def progress(session: Session) -> dict[str, Any]:
     """Return the accuracy, the random checks behind it, calibration and labels per class."""
-    session.hear()
-    judged = judged_checks(session.checks, session.reviewed)
-    fair = judged if len(judged) >= MIN_CHECKS else []
-    return {
-        "accuracy": accuracy(session),
-        "checks": len(random_reviews(session.reviewed, session.table)),
-        "needed": MIN_CHECKS,
-        "calibration": calibration(fair),
-        "by_class": scores_by_class(fair),
-        "confused": confused_classes(fair),
-        "moved": session.moved,
-        "agreement": agreement(session),
-        **session.counts(),
-    }
+    with session.lock:
+        session.hear()
+        judged = judged_checks(session.checks, session.reviewed)
+        fair = judged if len(judged) >= MIN_CHECKS else []
+        return {
+            "accuracy": accuracy(session),
+            "checks": len(random_reviews(session.reviewed, session.table)),
+            "needed": MIN_CHECKS,
+            "calibration": calibration(fair),
+            "by_class": scores_by_class(fair),
+            "confused": confused_classes(fair),
+            "moved": session.moved,
+            "agreement": agreement(session),
+            **session.counts(),
+        }
 
 
 def compare_methods(session: Session) -> dict[str, Any]:

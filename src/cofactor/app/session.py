@@ -1,6 +1,6 @@
 """One run of the app: documents, decisions, the current model and the thread that refits it.
 
-All methods are thread-safe. `_lock` guards the state; no thread fits, predicts or writes a model
+All methods are thread-safe. `lock` guards the state; no thread fits, predicts or writes a model
 while holding it. Models are never changed in place.
 """
 
@@ -12,6 +12,7 @@ import threading
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -160,7 +161,7 @@ class Session:
     guidelines: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._saving, self._editing = threading.Lock(), threading.Lock()
         self.log = DecisionLog(log_path(self.folder))
         self.lost: str | None = None  # what happened to the log, if it lacks what was read
@@ -197,14 +198,17 @@ class Session:
         return {name: identity for identity, name in before.classes.names.items()}
 
     def close(self) -> None:
-        """End the thread that refits."""
+        """End the thread that refits, and copy the log into the model folder if there is room."""
         self.refitter.close()
+        with self._saving, suppress(OSError):
+            self.hear()
+            self._copy_log()
 
     # ---- decisions
 
     def hear(self) -> None:
         """Read the decisions of other processes."""
-        with self._lock:
+        with self.lock:
             try:
                 self._heard(self.log.read(), own=0)
                 self.lost = None
@@ -219,7 +223,7 @@ class Session:
         With ``create``, labels may be classes that do not exist yet.
         """
         self.check_place(place)
-        with self._lock:
+        with self.lock:
             if kind == "label":
                 content |= self._label_content(content["labels"], create)
             text = {"row": self.table.names[place], "excerpt": self.excerpt(place)}
@@ -232,7 +236,7 @@ class Session:
         """Label several documents by one decision, or skip them if ``labels`` is None."""
         for place in places:
             self.check_place(place)
-        with self._lock:
+        with self.lock:
             keys = [self.table.keys[place] for place in dict.fromkeys(places)]
             content = {"documents": keys, "reason": BY_HAND, **content}
             if labels is not None:
@@ -241,7 +245,7 @@ class Session:
 
     def take_over(self, tab: str, pairs: dict[str, int]) -> None:
         """Give documents the labels of texts that are no longer in the table, by their keys."""
-        with self._lock:
+        with self.lock:
             for key, place in pairs.items():
                 self.check_place(place)
                 review = self.reviewed.reviews.get(key)
@@ -260,36 +264,40 @@ class Session:
 
     def make_class(self, tab: str, name: str) -> None:
         """Create a class."""
-        self._add("class", tab, name=self.checked_name(name))
+        with self.lock:
+            self._add("class", tab, name=self.checked_name(name))
 
     def rename_class(self, tab: str, old: str, new: str) -> None:
         """Rename a class; if another class has the new name, merge them."""
-        identity = self._identity(old)
-        self._add("rename class", tab, id=identity, old=old, new=self.checked_name(new, but=old))
+        with self.lock:
+            new = self.checked_name(new, but=old)
+            self._add("rename class", tab, id=self._identity(old), old=old, new=new)
 
     def delete_class(self, tab: str, name: str) -> None:
         """Delete a class that no document has."""
-        identity = self._identity(name)
-        said = f"The class {name!r} has labels"
-        if self.counts()["classes"][name]:
-            raise ValueError(f"{said}; merge it into another class instead.")
-        if any(name in (self.reviewed.labels_of(key) or ()) for key in self.reviewed.reviews):
-            raise ValueError(
-                f"{said} of texts that are not in the table; merge it into another class instead."
-            )
-        self._add("delete class", tab, id=identity, name=name)
+        with self.lock:
+            identity, said = self._identity(name), f"The class {name!r} has labels"
+            if self.counts()["classes"][name]:
+                raise ValueError(f"{said}; merge it into another class instead.")
+            if any(name in (self.reviewed.labels_of(key) or ()) for key in self.reviewed.reviews):
+                raise ValueError(
+                    f"{said} of texts that are not in the table; merge it into another class "
+                    "instead."
+                )
+            self._add("delete class", tab, id=identity, name=name)
 
     def describe_class(self, tab: str, name: str, text: str) -> None:
         """Say what a class is about."""
         text = _checked_text("A description", text, MAX_DESCRIPTION)
-        self._add("describe class", tab, id=self._identity(name), name=name, text=text)
+        with self.lock:
+            self._add("describe class", tab, id=self._identity(name), name=name, text=text)
 
     def undo(self, tab: str, number: int | None = None) -> Decision | None:
         """Undo a decision, by default the last one of this tab; return it.
 
         Its document is shown in the tab again, for the same reason as before.
         """
-        with self._lock:
+        with self.lock:
             self.hear()
             own = [
                 d
@@ -306,7 +314,7 @@ class Session:
 
     def restore_log(self) -> None:
         """Write lines back that the log lacks: those in memory, or in the model's copy."""
-        with self._lock:
+        with self.lock:
             self.hear()
             self.log.restore(self.log.lines if self.lost else self.copied)
             self.reviewed = _logged(self.table, self.log)
@@ -329,7 +337,7 @@ class Session:
         self._save(self.now)
 
     def _add(self, kind: str, tab: str, **content: Any) -> Decision:
-        with self._lock:
+        with self.lock:
             who = {"who": self.annotator} if self.annotator else {}
             found = self.log.add(kind, tab, **(who | content))
             self._heard(found)
@@ -426,7 +434,7 @@ class Session:
         """
         if queue == DOUBTED:
             self._find_doubts()
-        with self._lock, self.log.locked() as file:
+        with self.lock, self.log.locked() as file:
             self._heard(self.log.read_on(file), own=0)
             rows = self._rows_again(queue) if queue else self._rows_to_label()
             is_free = free_texts(self.table, self.reviewed, tab, datetime.now(UTC))
@@ -518,7 +526,7 @@ class Session:
     # ---- fits
 
     def _labels(self) -> LabelState:
-        with self._lock:
+        with self.lock:
             y = self.table.targets(self.reviewed)
             pairs = zip(self.table.keys, self.table.given, strict=True)
             done = ["done" if k in self.reviewed.reviews or given else "" for k, given in pairs]
@@ -547,7 +555,7 @@ class Session:
             else:
                 labels = labels._replace(identities=before.identities)
             new = self._situation(model, labels)
-        with self._lock:
+        with self.lock:
             if self.now is not before:  # an edit was accepted in the meantime
                 self.refitter.request()
                 return
@@ -563,7 +571,7 @@ class Session:
         """Compare random checks with predictions by labels of other documents."""
         if labels.y is None:
             return
-        with self._lock:
+        with self.lock:
             reviews = random_reviews(self.reviewed, self.table)
             if self.table.several:
                 self.checks = earlier_predictions(reviews, self.reviewed)
@@ -579,7 +587,7 @@ class Session:
         if told is None:
             return situation.model
         about = dict(told) if isinstance(told, Mapping) else {name: name for name in told}
-        with self._lock:
+        with self.lock:
             pairs = {n: self.current_names(situation, n) for n in about}
         model = copy.copy(situation.model)
         found = {now: about[name] for name, names in reversed(pairs.items()) for now in names or ()}
@@ -614,10 +622,13 @@ class Session:
             if self.now is situation and not self.overtaken:
                 app = {"decisions": situation.decisions, "log": self.log.path.name}
                 situation.model.save(self.folder, notes={**self.manifest, "app": app})
-                if not self.lost and not self.lacking:
-                    lines = join_lines(self.log.lines)
-                    write_whole(copy_path(self.folder), lines, private=True)
-                    self.copied = []
+                self._copy_log()
+
+    def _copy_log(self) -> None:
+        """Write the copy of the log, unless it has decisions that the log lacks."""
+        if not self.lost and not self.lacking:
+            write_whole(copy_path(self.folder), join_lines(self.log.lines), private=True)
+            self.copied = []
 
     # ---- edits of topics
 
@@ -629,7 +640,7 @@ class Session:
         sources = edit.sources(len(before.model.topic_names_), **arguments)
         rows = known_rows(after, self.table.texts)
         drift = [asdict(row) for row in measure_drift(before.model, after, sources, rows, rows)]
-        with self._lock:
+        with self.lock:
             number = next(self._versions)
             self._trial = Trial(number, name, arguments, self.shape, before, after, drift)
             return self._trial
@@ -668,7 +679,7 @@ class Session:
                 else:
                     after = self._fitted_edit(before.model, edit, arguments, labels.y)
                 new = self._situation(after, labels)
-                with self._lock:
+                with self.lock:
                     if done := self.now is before:
                         self._add("edit", tab, edit=name, arguments=arguments)
                         self._history.append((name, before.model))
@@ -693,7 +704,7 @@ class Session:
                 return None
             name, model = self._history[-1]
             situation = self._situation(model, self._labels())
-            with self._lock:
+            with self.lock:
                 self._add("undo edit", tab, edit=name)
                 self._history.pop()
                 self._install(situation)
@@ -707,7 +718,7 @@ class Session:
         model = copy.copy(before.model)
         with warnings.catch_warnings(action="ignore"):
             model.stability(self.table.texts, y, runs=STABILITY_RUNS)
-        with self._lock:
+        with self.lock:
             if self.now is not before:
                 raise StaleError("The model was refitted in the meantime; measure again.")
             self.now = replace(before, model=model, version=next(self._versions))
@@ -721,7 +732,7 @@ class Session:
 
     def counts(self) -> dict[str, Any]:
         """Return the numbers of documents by state and class; counted once after each decision."""
-        with self._lock:
+        with self.lock:
             if self._counted[0] != len(self.reviewed.decisions):
                 self._counted = len(self.reviewed.decisions), self._count()
             return self._counted[1]

@@ -15,7 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import chain, groupby, islice, pairwise
+from itertools import chain, filterfalse, groupby, islice, pairwise
 
 from cofactor._warnings import warn
 from cofactor.text.vectorizer.cleaning import clean, normalise
@@ -350,7 +350,8 @@ class _TokenCache(dict[str, tuple[str, ...]]):
 
     def find(self, text: str) -> list[str]:
         """Return the words of a text without stop words."""
-        return [word for word in self._find(text) if not self.leaves_out(word)]
+        words = filterfalse(self._stop.__contains__, self._find(text))
+        return [word for word in words if len(word) != 2 or not self._is_pair(word)]
 
     def finds_in_order(self, text: str) -> bool:
         """Return whether the words of a text are found in its order: runs of letters come last."""
@@ -358,10 +359,10 @@ class _TokenCache(dict[str, tuple[str, ...]]):
 
     def leaves_out(self, word: str) -> bool:
         """Return whether to drop a word; a pair of grammatical letters counts as grammatical."""
-        stop = self._stop
-        if word in stop:
-            return True
-        return len(word) == 2 and word[0] in stop and word[1] in stop and is_unspaced(word)
+        return word in self._stop or (len(word) == 2 and self._is_pair(word))
+
+    def _is_pair(self, word: str) -> bool:
+        return word[0] in self._stop and word[1] in self._stop and is_unspaced(word)
 
 
 def _ngrams(shortest: int, longest: int, words: list[str]) -> list[str]:
