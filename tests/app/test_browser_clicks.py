@@ -383,6 +383,29 @@ def test_what_decides_is_on_the_screen(browser, tmp_path, width, height):
         visit.close()
 
 
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (640, 400)])
+def test_suggestions_with_long_names_leave_room_for_the_buttons(browser, table, width, height):
+    names = [f"a class with a rather long name about {name}" for name in CLASSES]
+    with running(table, "--several", "--every", "1000") as address:
+        visit = Visit(browser, address, viewport={"width": width, "height": height})
+        page = visit.page
+        for place in range(30):
+            label = names[CLASSES.index(TRUTH[place])]
+            visit.send("label", tab="t", document=place, labels=[label, names[0]], create=True)
+        visit.send("refit")
+        visit.settled()
+        page.reload()
+        page.wait_for_selector(".doc-head .muted")
+        while not page.locator(".accept").count():
+            visit.decide(" ")
+        right = page.locator(".actions").bounding_box()
+        for button in page.locator(".actions button").all():
+            box = button.bounding_box()
+            assert box["height"] < 60
+            assert box["x"] + box["width"] <= right["x"] + right["width"] + 1
+        visit.close()
+
+
 def test_texts_run_in_their_own_direction(browser, tmp_path):
     rows = [[str(i), f"مرحبا {t}", ""] for i, t in enumerate(TEXTS)]
     with running(write_table(tmp_path / "posts.csv", rows)) as address:
