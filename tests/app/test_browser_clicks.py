@@ -7,6 +7,8 @@ import pytest
 from app_corpus import TEXTS, TRUTH
 from app_visits import Visit, running
 from browsers import CHROMIUM, launched
+from cofactor.app.decisions import DecisionLog
+from cofactor.app.text_queue import each_key
 from commands import write_table
 
 pytest.importorskip("playwright.sync_api", reason="needs the extra cofactor[browser]")
@@ -178,11 +180,15 @@ def test_classes_are_merged_split_and_deleted(browser, table):
         page.get_by_label("Description of sport").fill("games and leagues")
         page.get_by_label("Description of sport").press("Enter")
         page.get_by_label("Split space").click()
-        page.wait_for_function("() => document.querySelectorAll('tbody tr').length === 2")
+        page.wait_for_function(
+            "() => document.querySelectorAll('.documents tbody tr').length === 2"
+        )
         page.get_by_label("Select all rows on this page").check()
         page.get_by_label("Class for the selected texts").fill("moon")
         visit.press("Enter")
-        visit.page.wait_for_function("() => document.querySelectorAll('tbody tr').length === 0")
+        visit.page.wait_for_function(
+            "() => document.querySelectorAll('.documents tbody tr').length === 0"
+        )
         counts = visit.state()["counts"]["classes"]
         assert counts == {"space": 0, "sport": 2, "moon": 2}
         visit.show("classes", "[aria-label='Merge moon']")
@@ -377,6 +383,29 @@ def test_what_decides_is_on_the_screen(browser, tmp_path, width, height):
         visit.close()
 
 
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (640, 400)])
+def test_suggestions_with_long_names_leave_room_for_the_buttons(browser, table, width, height):
+    names = [f"a class with a rather long name about {name}" for name in CLASSES]
+    with running(table, "--several", "--every", "1000") as address:
+        visit = Visit(browser, address, viewport={"width": width, "height": height})
+        page = visit.page
+        for place in range(30):
+            label = names[CLASSES.index(TRUTH[place])]
+            visit.send("label", tab="t", document=place, labels=[label, names[0]], create=True)
+        visit.send("refit")
+        visit.settled()
+        page.reload()
+        page.wait_for_selector(".doc-head .muted")
+        while not page.locator(".accept").count():
+            visit.decide(" ")
+        right = page.locator(".actions").bounding_box()
+        for button in page.locator(".actions button").all():
+            box = button.bounding_box()
+            assert box["height"] < 60
+            assert box["x"] + box["width"] <= right["x"] + right["width"] + 1
+        visit.close()
+
+
 def test_texts_run_in_their_own_direction(browser, tmp_path):
     rows = [[str(i), f"مرحبا {t}", ""] for i, t in enumerate(TEXTS)]
     with running(write_table(tmp_path / "posts.csv", rows)) as address:
@@ -388,4 +417,25 @@ def test_texts_run_in_their_own_direction(browser, tmp_path):
                 "e => [getComputedStyle(e).direction, getComputedStyle(e).display]"
             )
             assert found == ["rtl", "block"]
+        visit.close()
+
+
+def test_how_far_people_agree_and_where_they_do_not(browser, table):
+    with running(table, "--annotator", "Ada") as address:
+        visit = Visit(browser, address)
+        page = visit.page
+        visit.make_classes(*CLASSES)
+        keys = [*each_key(TEXTS)]
+        log = DecisionLog(table.parent / "model.decisions.jsonl")
+        for label in ("space", "food"):
+            log.add("label", "b", document=keys[visit.place()], labels=[label], who="Bo")
+            visit.decide("1")
+        visit.show("progress", ".figure")
+        shown = page.locator("#screen").inner_text()
+        assert "2 texts have labels by several people" in shown
+        assert re.search(r"Ada and Bo\s+2\s+50 %", shown)
+        visit.show("label", ".class")
+        page.get_by_label("Which texts to show").select_option("people disagree")
+        page.wait_for_selector(".legend .chip")
+        assert page.locator(".legend").inner_text() == "Bo: food Ada: space"
         visit.close()

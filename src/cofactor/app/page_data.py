@@ -41,7 +41,7 @@ def state(session: Session) -> dict[str, Any]:
             "decisions": len(session.reviewed.decisions),
             "unreadable": session.log.unreadable,
             "last": _last(session),
-            "exhausted": session.exhausted,
+            "exhausted": session.counts()["open"] == 0,
             "annotator": session.annotator,
             "people": len({review.who for review in session.reviewed.history}),
             "disagreements": len(disagreements(session.reviewed)),

@@ -512,11 +512,6 @@ class Session:
             return
         self._doubts = now.version, [self.table.keys[row.document] for row in found]
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether no document is left to label."""
-        return bool(self.counts()["open"] == 0)
-
     def _is_open(self, place: int) -> bool:
         key = self.table.keys[place]
         return key not in self.reviewed.reviews or wants_second_opinion(

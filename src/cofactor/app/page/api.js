@@ -1,6 +1,6 @@
 // Requests to the server, and the state that all screens share.
 
-import { toast } from "./dom.js";
+import { plural, toast } from "./dom.js";
 
 // The address that was opened ends in the token. It moves to a place that only this page can read.
 function tokenOf(hash) {
@@ -89,6 +89,15 @@ export async function attempt(work) {
     toast(error.message, true);
     return null;
   }
+}
+
+// Takes back a decision, by default the last one of this tab.
+export async function undo(number = -1) {
+  const done = await change("undo", { tab, number });
+  setState(done);
+  const what = done.documents > 1 ? `${done.undone} of ${plural(done.documents, "text")}` : done.undone;
+  toast(done.undone ? `Undone: ${what}.` : "You decided nothing in this tab; the list of last decisions has those of others.");
+  return done;
 }
 
 export async function poll() {

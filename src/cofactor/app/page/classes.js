@@ -1,12 +1,12 @@
 // The Classes screen: names and descriptions; merge, split, delete.
 
-import { attempt, change, setState, state, tab } from "./api.js";
+import { attempt, change, setState, state, tab, undo } from "./api.js";
 import { bar, fill, make, own, plural, refill, toast } from "./dom.js";
 import { showClass } from "./documents.js";
 
 export const name = "classes";
 export const title = "Classes";
-export const keys = [{ key: "Backspace", shown: "⌫", does: "undo", run: undo }];
+export const keys = [{ key: "Backspace", shown: "⌫", does: "undo", run: () => attempt(undo) }];
 
 let parts = null;
 
@@ -94,12 +94,4 @@ function merging(one, into = "") {
       send("rename-class", { old: one, new: wanted }, `${one} is now part of ${wanted}.`);
     } }, other, make("button", { class: "confirm" }, "Merge"), make("button", { type: "button", onclick: () => parts.dialog.close() }, "Cancel")));
   parts.dialog.showModal();
-}
-
-async function undo() {
-  const done = await attempt(() => change("undo", { tab }));
-  if (!done) return;
-  setState(done);
-  if (parts) showRows(done);
-  toast(done.undone ? `Undone: ${done.undone}.` : "You decided nothing in this tab.");
 }

@@ -1,12 +1,12 @@
 // The Documents screen: search, filter, sort, read, label a selection at once.
 
-import { attempt, change, read, setState, state, tab } from "./api.js";
+import { attempt, change, read, setState, state, tab, undo } from "./api.js";
 import { fill, make, own, percent, plural, refill, toast } from "./dom.js";
 
 export const name = "documents";
 export const title = "Documents";
 export const keys = [{ key: "/", does: "search the texts", run: () => parts?.query.focus() },
-  { key: "Backspace", shown: "⌫", does: "undo", run: undo }];
+  { key: "Backspace", shown: "⌫", does: "undo", run: () => attempt(undo) }];
 
 const asked = { query: "", topic: -1, label: "", state: "", below: 0, since: "", until: "", sort: "row", page: 0 };
 const STATES = { "": "all texts", labelled: "labelled", open: "not labelled", flagged: "flagged", noted: "with a note", skipped: "skipped", different: "label differs from prediction" };
@@ -150,11 +150,4 @@ async function labelSelected(field) {
   field.value = "";
   setState(done);
   toast(`${plural(number, "text")} labelled ${wanted}. One undo takes this back.`);
-}
-
-async function undo() {
-  const done = await attempt(() => change("undo", { tab }));
-  if (!done) return;
-  setState(done);
-  toast(done.undone ? `Undone: ${done.undone}${done.documents > 1 ? ` of ${done.documents} texts` : ""}.` : "You decided nothing in this tab.");
 }

@@ -1,6 +1,6 @@
 // The Label screen: one text, the classes with their probabilities, the last decisions.
 
-import { attempt, change, read, setState, state, tab } from "./api.js";
+import { attempt, change, read, setState, state, tab, undo } from "./api.js";
 import { bar, fill, make, own, percent, plural, refill, toast } from "./dom.js";
 import { showGuidelines } from "./guidelines.js";
 
@@ -72,7 +72,7 @@ export const keys = [
   { key: "a", does: "accept the suggestion", run: accept },
   { key: "x", does: "none of these classes", run: () => decide([]) },
   { key: " ", shown: "space", does: "skip", run: skip },
-  { key: "Backspace", shown: "⌫", does: "undo", run: undo },
+  { key: "Backspace", shown: "⌫", does: "undo", run: () => takeBack() },
   { key: "f", does: "flag, or remove the flag", run: flag },
   { key: "m", does: "write a note on the text", run: () => parts?.note.focus() },
   { key: "/", does: "search the texts", run: () => parts?.search.focus() },
@@ -236,7 +236,7 @@ function showActions() {
   refill(parts.actions,
     state?.several && action("Confirm", "enter", confirm, { class: "confirm" }),
     action(hint?.length ? make("span", { class: "accept" }, "Accept ", own(hint.join(", "))) : "Accept", "a", accept, { class: state?.several ? null : "confirm", "data-key": "accept", disabled: hint === null }),
-    action("None", "x", () => decide([]), { title: "None of these classes" }), action("Skip", "␣", skip), action("Flag", "f", flag), action("Undo", "⌫", undo));
+    action("None", "x", () => decide([]), { title: "None of these classes" }), action("Skip", "␣", skip), action("Flag", "f", flag), action("Undo", "⌫", () => takeBack()));
 }
 
 // Typing narrows the classes down; Enter takes the marked one.
@@ -311,7 +311,7 @@ async function take({ one, create }) {
 function showLast(now) {
   refill(parts.last, now.last.map((one) => make("li", {},
     opener(one.labels === null ? "skipped" : one.labels.join(", ") || "none", one.documents > 1 ? `${one.documents} texts` : one.excerpt, { "data-key": `open ${one.number}`, onclick: () => open(one.document) }),
-    make("button", { type: "button", class: "small", "data-key": `undo ${one.number}`, "aria-label": "Undo this decision", title: "Undo this decision", onclick: () => undo(one.number) }, "⌫"))));
+    make("button", { type: "button", class: "small", "data-key": `undo ${one.number}`, "aria-label": "Undo this decision", title: "Undo this decision", onclick: () => takeBack(one.number) }, "⌫"))));
   if (!now.last.length) {
     fill(parts.last, ["Your last decisions appear here. Each can be undone.", "Press ? for all keyboard shortcuts.",
       "You can stop at any time: every decision is saved at once."].map((text) => make("li", { class: "muted" }, text)));
@@ -397,13 +397,9 @@ async function flag() {
   if (doc && doc.document === place) showDocument({ ...doc, flagged: !flagged });
 }
 
-async function undo(number = -1) {
-  const done = await send(() => change("undo", { tab, number: typeof number === "number" ? number : -1 }));
-  if (!done) return;
-  setState(done);
-  const what = done.documents > 1 ? `${done.undone} of ${done.documents} texts` : done.undone;
-  toast(done.undone ? `Undone: ${what}.` : "You decided nothing in this tab; the list of last decisions has those of others.");
-  if (done.document !== null) open(done.document);
+async function takeBack(number) {
+  const done = await send(() => undo(number));
+  if (done && done.document !== null) open(done.document);
 }
 
 async function findText() {
