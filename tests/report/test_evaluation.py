@@ -63,6 +63,16 @@ def test_the_score_is_the_one_that_the_fit_expects(model, corpus, some):
     assert len(found.tested) == expected.n_samples
 
 
+@pytest.mark.parametrize("head", ["pooled", "joint"])
+def test_copies_are_tested_together(head):
+    texts, _, rng = noisy(60)
+    y = rng.permutation(["high", "low"] * 30).tolist()  # nothing to learn but the copies
+    model = TopicModel(3, head=head, max_iter=5, tol=0, random_state=0).fit(texts * 3, y * 3)
+    found = evaluation.evaluate(read_material(model, texts * 3, y * 3, None))
+    assert len(found.tested) == 180
+    assert max(found.scores.values()) < 0.75
+
+
 def noisy(n=90):
     rng = np.random.default_rng(0)
     words = np.array(

@@ -209,7 +209,8 @@ def _headline(found: Any, document: Any) -> list[tuple[str, str]]:
     lines = [("Topic", topic if document.topic >= 0 else "none; no word of the text has one")]
     if found.classes:
         sure = document.confidence
-        confidence = "" if sure is None else f" ({percent(sure)})"
+        least = "least certain label: " if isinstance(document.prediction, tuple) else ""
+        confidence = "" if sure is None else f" ({least}{percent(sure)})"
         lines.insert(0, ("Prediction", f"{_format(found, document.prediction)}{confidence}"))
     return lines
 

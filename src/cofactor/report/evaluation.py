@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import MultinomialNB
 
 from cofactor.estimators.inference import topic_shares
-from cofactor.linear.folds import assign_folds
+from cofactor.linear.folds import assign_folds, distinct_rows
 from cofactor.report.material import Material, is_known
 from cofactor.report.nouns import Nouns
 from cofactor.report.refits import (
@@ -186,7 +186,8 @@ def _splits(
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], int]:
     """Return the documents that methods learn from and are tested on, and the number of folds.
 
-    If the fit has held out a part of many labels, there is one split.
+    If the fit has held out a part of many labels, there is one split. Equal documents are tested
+    together, as in the fit, so that no method has seen a copy.
     """
     labelled = is_known(material.labels)
     if 2 * testable.sum() < (labelled & material.known_rows).sum():
@@ -195,7 +196,10 @@ def _splits(
     single = n > MAX_REPORT_FOLD_LABELS and not pooled
     hasty = has_many_documents(material) or n > MAX_REPORT_FOLD_LABELS
     folds = 4 if single else 3 if hasty else 5
-    fold = _folds(material.labels, folds, material.model.seed_, keep=pooled)
+    first = _first_copies(material, np.flatnonzero(labelled))
+    labels = material.labels.copy()
+    labels[first != np.arange(len(first))] = -1 if labels.dtype.kind == "i" else np.nan
+    fold = _folds(labels, folds, material.model.seed_, keep=pooled)[first]
     fold[~testable] = -1  # no method can predict them
     tested = [f for f in range(1 if single else folds) if (fold == f).any()]
     return [(np.flatnonzero(labelled & (fold != f)), np.flatnonzero(fold == f)) for f in tested], (
@@ -227,6 +231,16 @@ def _how(n: int, tested: int, folds: int, single: bool, pooled: bool, nouns: Nou
         f"By {scheme}: every method, including this model with its settings, was refitted without "
         f"the hidden labels and had to predict them. {chosen}"
     )
+
+
+def _first_copies(material: Material, rows: np.ndarray) -> np.ndarray:
+    """Return for each document the first one that is equal to it, of the given ones."""
+    first, n = np.arange(len(material.labels)), len(rows)
+    side = None if material.side is None else material.side[rows]
+    alone = np.zeros((n, 1)), np.zeros(n, dtype=bool), np.ones(n)
+    found = distinct_rows(material.X[rows], *alone, side)
+    first[rows] = rows[found.of_each(found.rows.astype(float), n).astype(int)]
+    return first
 
 
 def _folds(labels: np.ndarray, n_folds: int, seed: int, keep: bool = False) -> np.ndarray:

@@ -119,9 +119,11 @@ def training_labels(material: Material, train: np.ndarray) -> np.ndarray:
 
 
 def unseeing(material: Material, rows: np.ndarray) -> Any:
-    """Return a model with the same settings that has not seen the labels of some documents."""
-    known = np.flatnonzero(is_known(material.labels))
-    [estimator], _ = refit(material, [Request(np.setdiff1d(known, rows), {})])
+    """Return a model with the same settings and topics whose linear models have not seen the labels
+    of some documents."""
+    train = np.setdiff1d(np.flatnonzero(is_known(material.labels)), rows)
+    topics = _from_topics(material.S, material.model.estimator_.components_)
+    [estimator], _ = refit(material, [Request(train, topics)])
     names = material.model.target_names_
     names = estimator.classes_.tolist() if material.kind == "classes" else names
     state = replace(material.model.fitted, estimator=estimator, target_names=names)
@@ -150,5 +152,10 @@ def iteration_limit(material: Material) -> int:
 
 def with_topics_of(fitted: Any, train: np.ndarray) -> Request:
     """Request another head on the topics of a fit with λ = 0, which do not depend on labels."""
-    start = Factors(fitted.representation_, np.ascontiguousarray(fitted.components_.T))
-    return Request(train, {"supervision": 0.0, "head": "refit", "init": start, "max_iter": 1})
+    topics = _from_topics(fitted.representation_, fitted.components_)
+    return Request(train, {"supervision": 0.0, "head": "refit", **topics})
+
+
+def _from_topics(S: np.ndarray, components: np.ndarray) -> dict[str, Any]:
+    """Return the settings of a fit that begins with some topics and hardly changes them."""
+    return {"init": Factors(S, np.ascontiguousarray(components.T)), "max_iter": 1}
