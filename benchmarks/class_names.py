@@ -76,7 +76,7 @@ R8_CODES = dict(
 )
 HEAD = (
     *("set", "encoder", "described by", "nearest", "start", "first labels", "right"),
-    *("accuracy", "off", "mixture: start", "accuracy"),
+    *("accuracy", "off", "mixture: start", "mixture: accuracy"),
 )
 
 

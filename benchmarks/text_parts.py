@@ -308,16 +308,23 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=8, help="killed workers; default: 8")
     parser.add_argument("--made-up", type=int, default=5000, metavar="N", help="short texts")
     parser.add_argument("--seed", type=int, default=0, help="of the times of kills")
+    names = ("newsgroups", "made-up")
+    parser.add_argument("--sets", nargs="+", choices=names, default=names, help="default: both")
     options = parser.parse_args()
     random.seed(options.seed)
     print(f"{PARTS} Parquet files, one text in {EVERY} labelled, {TOPICS} topics")
     harness.print_machine()
-    sets = {
-        "20 Newsgroups": (newsgroups(data_sets.newsgroups_home(options)), options.kills),
-        "Made-up short texts": (made_up(options.made_up), 0),
+    sets: dict[str, tuple[str, Callable[[], Any], int]] = {
+        "newsgroups": (
+            "20 Newsgroups",
+            lambda: newsgroups(data_sets.newsgroups_home(options)),
+            options.kills,
+        ),
+        "made-up": ("Made-up short texts", lambda: made_up(options.made_up), 0),
     }
     fine = []
-    for name, (documents, kills) in sets.items():
+    for name, read, kills in map(sets.__getitem__, options.sets):
+        documents = read()
         with tempfile.TemporaryDirectory() as folder:
             write_parts(Path(folder) / "parts", *documents)
             fine.append(measure(name, Corpus(Path(folder), documents[0]), kills))

@@ -201,8 +201,10 @@ def test_refusals(corpus, tmp_path):
 
 def test_names(tmp_path):
     assert as_address("C:/table.csv") is None
+    pattern = Path(tmp_path.as_uri()) / "?.csv"  # a Path has only one slash after the colon
     (tmp_path / "a[1].csv").write_text("text\nmoon\n")
     assert not names_parts(tmp_path / "a[1].csv")
     for name in "ba":
         (tmp_path / f"{name}.csv").write_text("text\nmoon\n")
-    assert [Path(one).name for one in find_parts(tmp_path / "?.csv")] == ["a.csv", "b.csv"]
+    for one in (tmp_path / "?.csv", pattern):
+        assert [Path(part).name for part in find_parts(one)] == ["a.csv", "b.csv"]

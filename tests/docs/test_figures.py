@@ -152,6 +152,58 @@ def test_compared_with_bertopic():
         assert said == pytest.approx([number(row[key]) for key, row in columns], abs=0.0051)
 
 
+MEANING = "docs/guide/meaning.md"
+ENGLISH_SETS = {
+    "questions": "trec",
+    "search snippets": "searchsnippets",
+    "20 Newsgroups \\(20\\)": "newsgroups20",
+    "20 Newsgroups \\(5, ": "newsgroups5",
+    "docstrings": "docstrings",
+    "Reuters R8": "reuters_r8",
+    "text messages": "sms_spam",
+}
+
+
+@pytest.mark.parametrize("title", ENGLISH_SETS)
+def test_vectors_beside_words(title):
+    page = (ROOT / MEANING).read_text(encoding="utf-8")
+    (line,) = re.findall(rf"\| {title}.*? \| (.+) \|", page)
+    rows = [row for row in table("encoders") if row.get("set") == ENGLISH_SETS[title]]
+    rows = [row for row in rows if row["labels per class"] in ("1", "2", "5", "20")]
+    for cell, row in zip(line.split("|"), rows, strict=True):
+        measured = [number(row[way]) for way in ("words", "wordllama", "MiniLM")]
+        assert list(map(float, cell.split("→"))) == pytest.approx(measured, abs=0.51)
+
+
+def test_gains_of_vectors():
+    gains = [row for row in table("encoders") if "set" not in row]
+    found = re.findall(
+        r"static vectors bring ([\d., and]+) points.*?MiniLM ([\d., and]+)", read(MEANING)
+    )
+    for said, way in zip(found[0], ("wordllama", "MiniLM"), strict=True):
+        measured = [
+            number(row[way]) for row in gains if row["labels per class"] in ("1", "2", "5", "20")
+        ]
+        assert [float(one) for one in re.findall(r"\d+\.\d", said)] == pytest.approx(
+            measured, abs=0.051
+        )
+
+
+def test_names_of_classes():
+    titles = {
+        "20 Newsgroups, five groups, subject and text": "newsgroups, subject and text",
+        "20 Newsgroups, five groups, text only": "newsgroups, text only",
+        "search snippets, eight domains": "search snippets",
+        "Reuters R8, eight subjects": "Reuters R8",
+    }
+    page = (ROOT / "docs/guide/class_names.md").read_text(encoding="utf-8")
+    for title, name in titles.items():
+        (line,) = re.findall(rf"\| {title} \| (.+) \|", page)
+        rows = [row for row in table("class_names") if row["set"] == name]
+        said = [float(cell.strip(" *")) for cell in line.split("|")]
+        assert said == pytest.approx([number(row["accuracy"]) for row in rows], abs=0.51)
+
+
 CELLS = "docs/guide/single_cells.md"
 RIVALS = ["all genes", "variable", "standardised", "axes", "SVM", "neighbours", "spreading"]
 

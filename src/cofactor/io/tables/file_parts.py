@@ -31,9 +31,14 @@ def as_address(path: str | os.PathLike[str]) -> str | None:
     >>> from pathlib import PurePosixPath
     >>> as_address(PurePosixPath("s3://bucket/part.csv")), as_address("data/part.csv")
     ('s3://bucket/part.csv', None)
+    >>> as_address(PurePosixPath("file:///data/part.csv"))
+    'file:///data/part.csv'
     """
     found = _ADDRESS.fullmatch(os.fspath(path).replace(os.sep, "/"))
-    return None if found is None else f"{found[1]}://{found[2]}"
+    if found is None:
+        return None
+    root = "/" if found[1] in ("file", "local") else ""  # others begin with a host or a bucket
+    return f"{found[1]}://{root}{found[2]}"
 
 
 def names_parts(path: str | os.PathLike[str]) -> bool:
