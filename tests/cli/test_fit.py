@@ -116,6 +116,16 @@ def test_fit_ends_with_what_a_user_wants_to_know(home, tmp_path):
     assert "Expected on" not in done.stderr
 
 
+def test_one_class_needs_no_word_on_held_out_labels(tmp_path):
+    rows = [[i, body, "space"] for i, body, _ in make_rows(every=1)]
+    table = write_table(tmp_path / "a.csv", rows)
+    done = cofactor(
+        *("fit", table, "--text", "body", "--label", "team", "-k", 2, "-o", tmp_path / "m")
+    )
+    assert "label some documents of other classes" in done.stderr
+    assert "How well the model predicts" not in done.stderr
+
+
 def test_fit_says_that_nothing_could_be_held_out(tmp_path):
     rows = [[i, body, team if i in ("0", "1") else ""] for i, body, team in make_rows(every=1)]
     table = write_table(tmp_path / "a.csv", rows)

@@ -294,9 +294,9 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: P
             "(--further-words no leaves these out); topics are made of other words."
         )
     starts = getattr(model, "class_starts_", None)
-    if facts["classes"]:
+    if (score := expectation(model)) or _leaves_a_choice(facts):
         note(
-            expectation(model)
+            score
             or "How well the model predicts is not known: no labels could be held out to test it; "
             "cofactor report --truth tests it with your own labels."
         )
@@ -316,6 +316,11 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: P
     if starts is not None:
         note("To see how good it is, and to improve it, label the texts that this lists:")
         note_next("suggest", facts["model"], table, "-n", 20)
+
+
+def _leaves_a_choice(facts: dict[str, Any]) -> bool:
+    """Return whether there is something to predict: a number, labels, or one of several classes."""
+    return len(facts["classes"]) > (facts["input"]["labels_are"] == "classes")
 
 
 def _learned(facts: dict[str, Any]) -> str:

@@ -245,11 +245,11 @@ def vectorise(
     then fits linear models with and without these columns, before any estimator (`grammar_helps`).
     Unless the columns help to predict held-out labels, the texts are vectorised again without them.
     """
-    apart = not alone and model.further_words != "no"
-    apart = apart and _one_class_fault(model, y, task_of(model, y)) is None
+    task, apart = task_of(model, y), not alone and model.further_words != "no"
+    apart = apart and _one_class_fault(model, y, task) is None
     vectorizer = _new_vectorizer(model, predicts=y is not None and not apart)
     X = sp.csr_array(vectorizer.fit_transform(texts))
-    labels = trial_labels(y, len(texts)) if task_of(model, y) == "classes" else None
+    labels = trial_labels(y, len(texts)) if task == "classes" else None
     on_trial = getattr(vectorizer, "keeps_grammar", False) and vectorizer.keep_grammar == "auto"
     if on_trial and not grammar_helps(X, Words.of(vectorizer).hidden, labels, model.n_jobs):
         vectorizer = clone(vectorizer).set_params(keep_grammar=False)
