@@ -192,7 +192,7 @@ def _is_large(column: Any) -> bool:
     if not pa.types.is_integer(column.type) or column.null_count == len(column):
         return False
     ends = pc.min_max(column).as_py()
-    return max(abs(ends["min"]), abs(ends["max"])) > 1 << 53
+    return bool(max(abs(ends["min"]), abs(ends["max"])) > 1 << 53)
 
 
 def _common_schema(one: Any, other: Any, large: set[str]) -> Any:
