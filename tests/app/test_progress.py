@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from app_corpus import TRUTH, answer, make_classes
+from app_corpus import TEXTS, TRUTH, answer, make_classes
+from cofactor import TopicModel
 from cofactor.app.estimate import MIN_CHECKS, moved_predictions
 from cofactor.app.page_data import accuracy
 from cofactor.app.progress import calibration, confused_classes, scores_by_class
@@ -172,3 +173,12 @@ def test_stability_and_rivals(page):
 def test_rivals_need_labels(page):
     page.begin()
     assert "labels of two classes" in page.change("compare", 422)["error"]
+
+
+def test_a_model_that_held_no_label_out_is_not_compared(page):
+    model = TopicModel(4, classes={"space": "rocket", "sport": "goal", "food": "oven"})
+    page.begin(
+        given=[(TRUTH[i],) if i < 30 else () for i in range(60)],
+        model=model.fit(TEXTS, [TRUTH[i] if i < 30 else "" for i in range(60)]),
+    )
+    assert "names of classes gave labels" in page.change("compare", 422)["error"]

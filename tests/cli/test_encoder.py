@@ -205,6 +205,11 @@ def test_labels_and_names_together(home, tmp_path):
     found = answer(*fit, "--label", "team", "--classes", names)
     assert sorted(found["classes"]) == sorted(WORDS)
     assert found["input"]["labelled"] > 0
+    assert found["expected_score"] is None
+    told = cofactor(*fit, "--label", "team", "--classes", names).stderr
+    assert (
+        "not known: names of classes gave labels, so none were held out to test the model" in told
+    )
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,27 @@ def test_the_score_is_the_one_that_the_fit_expects(model, corpus, some):
     assert len(found.tested) == expected.n_samples
 
 
+def test_labels_beside_names_of_classes_were_not_held_out(corpus, some):
+    names = {"space": "moon", "sport": "goal", "faith": "god"}
+    model = TopicModel(3, classes=names, random_state=0).fit(corpus[0], some)
+    assert model.expected_score_ is None
+    assert evaluation.evaluate(read_material(model, corpus[0], some, None)) is None
+    truth = read_material(model, corpus[0], some, corpus[1])
+    assert len(evaluation.evaluate(truth).tested) == np.sum(some == "")
+
+
+def test_the_model_is_said_to_predict_from_vectors(corpus, some):
+    def encode(texts):
+        return np.array([[text.count(word) for word in ["moon", "goal", "god"]] for text in texts])
+
+    def how(**given):
+        model = TopicModel(3, random_state=0, **given).fit(corpus[0], some)
+        return evaluation.evaluate(read_material(model, corpus[0], some, None)).how
+
+    assert "by models of the words that" in how()
+    assert "by models of the words and of the encoder’s vectors that" in how(encoder=encode)
+
+
 @pytest.mark.parametrize("head", ["pooled", "joint"])
 def test_copies_are_tested_together(head):
     texts, _, rng = noisy(60)

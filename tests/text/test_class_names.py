@@ -201,7 +201,22 @@ def test_names_alone_make_a_classifier(encoder):
 
 def test_meaning_finds_names_that_no_text_holds():
     names = {"space": "cosmos", "sport": "athletics", "faith": "religion"}
-    assert fit(classes=names, encoder=encode).score(TEXTS, LABELS) > 0.9
+    said = "no word for 'space', 'sport', 'faith' in the texts; only their vectors describe these"
+    with pytest.warns(UserWarning, match=said):
+        model = fit(classes=names, encoder=encode)
+    assert model.score(TEXTS, LABELS) > 0.9
+    with pytest.warns(UserWarning, match="no word for 'space' .* only its vector describes this"):
+        fit(classes={**WORDS, "space": "cosmos"}, encoder=encode)
+
+
+def test_a_class_that_is_nearly_one_of_the_labels_is_told():
+    said = (
+        r"classes\['sports'\] is a new class beside 'sport' of the labels; did you mean 'sport'\?"
+    )
+    classes = {"sports": WORDS["sport"], "space": WORDS["space"], "faith": WORDS["faith"]}
+    with pytest.warns(UserWarning, match=said) as told:
+        fit(SOME, classes=classes)
+    assert len(told) == 1
 
 
 def test_unknown_labels_count_as_no_labels():
@@ -245,7 +260,10 @@ def test_a_class_without_any_document_warns():
         labels = dict(zip(TEXTS, LABELS, strict=True))
         return np.array([known.get(text) or sides[labels[text]] for text in texts], dtype=float)
 
-    with pytest.warns(UserWarning, match=r"classes\['x'\] labels no document"):
+    with (
+        pytest.warns(UserWarning, match=r"classes\['x'\] labels no document"),
+        pytest.warns(UserWarning, match="no word for 'x' in the texts"),
+    ):
         labels_by(far, {"a": "moon", "b": "rocket", "x": "far"})
 
 

@@ -16,6 +16,7 @@ from cofactor.metrics.accuracy import calibration_table
 from cofactor.metrics.agreement import cohen_kappa, krippendorff_alpha
 from cofactor.report.evaluation import evaluate
 from cofactor.report.material import read_material
+from cofactor.text.class_names import NONE_HELD_OUT
 
 MAX_CONFUSED = 30  # pairs of classes
 CONFIDENCE_EDGES = (0.0, 0.5, 0.7, 0.85, 0.95, 1.0)
@@ -49,6 +50,8 @@ def compare_methods(session: Session) -> dict[str, Any]:
     with warnings.catch_warnings(action="ignore"):
         material = read_material(session.now.model, session.table.texts, y, None)
         found = evaluate(material)
+    if found is None and session.now.model.fitted.class_starts is not None:
+        raise ValueError(f"There is no comparison: {NONE_HELD_OUT}.")
     if found is None or not found.fair:
         raise ValueError("The labels do not allow a comparison yet; label some more texts.")
     return {"scores": found.scores, "how": found.how}

@@ -294,15 +294,18 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: P
             "(--further-words no leaves these out); topics are made of other words."
         )
     starts = getattr(model, "class_starts_", None)
+    why = "no labels could be held out to test it"
+    if starts is not None:
+        from cofactor.text.class_names import NONE_HELD_OUT, starts_sentence
+
+        why = NONE_HELD_OUT
     if (score := expectation(model)) or _leaves_a_choice(facts):
         note(
             score
-            or "How well the model predicts is not known: no labels could be held out to test it; "
-            "cofactor report --truth tests it with your own labels."
+            or f"How well the model predicts is not known: {why}; cofactor report --truth tests it "
+            "with your own labels."
         )
     if starts is not None:
-        from cofactor.text.class_names import starts_sentence
-
         note(starts_sentence(starts, facts["input"]["rows"]))
     if wordless := facts["wordless"]:
         have = "document has" if wordless == 1 else "documents have"

@@ -1,9 +1,9 @@
 """Tests a model on labels that it has not seen, and compares it with simple baselines.
 
 Labels that the user held out test the model as it is. Otherwise the fit has held out labels itself,
-and the report shows the predictions from which its expected score comes; models with another head
-than the pooled one are refitted for cross-validation. Baselines learn from the same labels as the
-model, and are tested on the same documents.
+and the report shows the predictions from which its expected score comes. A pooled head without an
+expected score is not tested; models with another head are refitted for cross-validation. Baselines
+learn from the same labels as the model, and are tested on the same documents.
 """
 
 from __future__ import annotations
@@ -122,8 +122,10 @@ def _cross_validated(material: Material) -> Evaluation | None:
     n = int(labelled.sum())
     if len(np.unique(np.nan_to_num(material.labels[labelled], nan=-1.0), axis=0)) < 2:
         return None
-    pooled = material.model.estimator_.pooled_head is not None
-    tested = _tested_by_fit(material) if pooled else None
+    head = material.model.estimator_.pooled_head
+    pooled = head is not None
+    known = pooled and material.model.expected_score_ is not None
+    tested = _tested_by_fit(material) if known else None
     if pooled and tested is None:
         return None
     if tested is None:
@@ -146,7 +148,7 @@ def _cross_validated(material: Material) -> Evaluation | None:
     joined = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
     own = _of_refits(material, tests, fitted) if tested is None else tested.ordered(rows)
     scheme = n, len(rows), folds, len(splits) == 1
-    how = _how(*scheme, pooled, material.nouns)
+    how = _how(*scheme, head, material.nouns)
     return Evaluation(
         material.kind,
         f"{how}{_few_iterations(material)}",
@@ -213,12 +215,13 @@ def _few_iterations(material: Material) -> str:
     return "" if most == material.model.max_iter else f" These fits had at most {most} iterations."
 
 
-def _how(n: int, tested: int, folds: int, single: bool, pooled: bool, nouns: Nouns) -> str:
+def _how(n: int, tested: int, folds: int, single: bool, head: Any, nouns: Nouns) -> str:
     chosen = f"{nouns.features.capitalize()} were chosen once, from all {nouns.samples}."
-    if pooled:
+    if head is not None:
+        seen = nouns.features if head.vectors is None else "words and of the encoder’s vectors"
         return (
             f"On {tested:,} of the {n:,} labels, which the fit itself held out: each was predicted "
-            f"by models of the {nouns.features} that had not seen it, and this is the score to "
+            f"by models of the {seen} that had not seen it, and this is the score to "
             f"expect on new {nouns.samples} like these. The other methods learned from the labels "
             f"that remained. {chosen}"
         )

@@ -18,6 +18,7 @@ The model is no surer on average than other words confirm the names (`NameLabels
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor._warnings import warn
 from cofactor.engine.threads import Threads
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
+from cofactor.io.tables.label_advice import names, probable_merges
 from cofactor.linear.calibration import flattening
 from cofactor.linear.familiar import unit_rows
 from cofactor.linear.folds import assign_folds, distinct_rows
@@ -57,6 +59,9 @@ SUREST = 0.5
 """Share of the documents of each class that count as sure."""
 MIN_SURE = 3
 """Minimum number of sure documents of each class, if there are as many."""
+
+NONE_HELD_OUT = "names of classes gave labels, so none were held out to test the model"
+"""Why nothing is known of how well a model predicts."""
 
 Descriptions = dict[str, tuple[str, ...]]
 """Texts about each class, by its name: words, or one sentence."""
@@ -303,6 +308,11 @@ def name_labels(
         kept &= (said == start.nearest) | (said == start.centred)
     labels[kept] = np.array([*classes.values()], dtype=object)[said[kept]]
     own = description_columns(about, vectorizer)
+    if start.centred is not None and (lost := [name for name in own if not own[name]]):
+        rest = "its vector describes this class"
+        if len(lost) > 1:
+            rest = "their vectors describe these classes"
+        warn(f"The model found no word for {names(lost)} in the texts; only {rest}.")
     other = _said_by_others(X, own, start, len(classes), model.n_jobs)
     near, first = np.where(other >= 0, start.nearest, -1), np.where(kept, said, -1)
     rows = [_row(c, label, first, near, other) for c, label in enumerate(classes.values())]
@@ -336,6 +346,11 @@ def _classes(model: Any, about: Descriptions, known: Any) -> dict[str, Any]:
             f" names {new[0]!r}, but the labels are numbers such as {known[0]!r}",
             "name the classes as the labels do",
         )
+    sizes = Counter(map(str, known)) if new else {}
+    for name, meant in probable_merges({**sizes, **dict.fromkeys(new, 0)}).items():
+        if name in new and meant in found:
+            beside = (Parameter("classes", key=name), f" is a new class beside {names([meant])}")
+            warn(ParameterWarning((*beside, " of the labels"), f"did you mean {names([meant])}?"))
     return found | {name: name for name in new}
 
 
