@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -214,8 +215,18 @@ def test_an_error_in_a_slice_is_raised_and_ends_the_pool():
     def broken(bounds):
         raise RuntimeError(f"slice {bounds[0]}")
 
-    with Threads(2) as threads, pytest.raises(RuntimeError, match="slice"):
+    with Threads(2) as threads, pytest.raises(RuntimeError, match="slice 0"):
         threads.over(np.arange(3), broken)
+
+
+def test_the_second_of_two_calls_finds_the_pool_free():
+    both_at_work = Barrier(2, timeout=10)
+    with Threads(2) as threads:
+        first, second = threads.both(
+            lambda: None, lambda: threads.map(lambda _: both_at_work.wait(), range(2))
+        )
+    assert first is None
+    assert sorted(second) == [0, 1]  # two threads met there
 
 
 def test_calls_inside_calls_wait_for_no_thread_that_waits_for_them():

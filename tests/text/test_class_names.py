@@ -17,7 +17,7 @@ from cofactor.text.class_names import (
     starts_sentence,
     surest,
 )
-from cofactor.text.describe.predictions import UNCHECKED, UPDATED, unchecked
+from cofactor.text.describe.predictions import UNCHECKED, UNCHECKED_UPDATE, unchecked
 from static_models import subject_vectors
 from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
 
@@ -381,5 +381,5 @@ def test_the_folder_of_a_model_of_names_says_that_nothing_was_checked(tmp_path):
     assert UNCHECKED.split(",")[0] in (tmp_path / "names" / "README.md").read_text()
     model = TopicModel(4, random_state=0).fit(TEXTS, LABELS)
     assert unchecked(model) is None
-    assert unchecked(model.update(TEXTS[:9], LABELS[:9])) == UPDATED
+    assert unchecked(model.update(TEXTS[:9], LABELS[:9])) == UNCHECKED_UPDATE
     assert unchecked(TopicModel(4, random_state=0).fit(TEXTS)) is None

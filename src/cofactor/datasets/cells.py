@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 TYPES = ("B cell", "T cell", "monocyte")
-GENES, MARKERS, HOUSEKEEPING = 300, 10, 30
-LABELS = 8  # of each type
+N_GENES, N_HOUSEKEEPING, MARKERS_PER_TYPE = 300, 30, 10
+LABELS_PER_TYPE = 8
 
 
 def make_cells(n: int = 240, *, seed: int = 0) -> Any:
@@ -40,14 +40,14 @@ def make_cells(n: int = 240, *, seed: int = 0) -> Any:
     from anndata import AnnData
 
     random, kind = np.random.default_rng(seed), np.arange(n) % len(TYPES)
-    rates = np.full((len(TYPES), GENES), 0.5)
-    rates[:, -HOUSEKEEPING:] = 20.0
+    rates = np.full((len(TYPES), N_GENES), 0.5)
+    rates[:, -N_HOUSEKEEPING:] = 20.0
     for c in range(len(TYPES)):
-        rates[c, c * MARKERS : (c + 1) * MARKERS] = 4.0
+        rates[c, c * MARKERS_PER_TYPE : (c + 1) * MARKERS_PER_TYPE] = 4.0
     depth = np.exp(random.uniform(-1, 1, n))
     cells = AnnData(random.poisson(depth[:, None] * rates[kind]).astype(np.float32))
-    cells.var_names = [f"GENE{j}" for j in range(GENES)]
+    cells.var_names = [f"GENE{j}" for j in range(N_GENES)]
     cells.obs["truth"] = np.array(TYPES, dtype=object)[kind]
-    known = np.arange(n) < LABELS * len(TYPES)
+    known = np.arange(n) < LABELS_PER_TYPE * len(TYPES)
     cells.obs["cell_type"] = np.where(known, cells.obs["truth"].astype(object), None)
     return cells

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 from types import TracebackType
@@ -66,22 +66,30 @@ class Threads:
     def map(self, run: Callable[[S], T], items: Iterable[S]) -> list[T]:
         """Return ``run(item)`` for each item, in order.
 
-        The calling thread does what no thread of the pool has begun, last items first. So ``run``
-        may call this again: at worst its own thread does everything.
+        The calling thread does the last one, then what no thread of the pool has begun. So ``run``
+        may call this again: at worst its own thread does everything. Of several errors, the one of
+        the first item is raised, as with a single thread.
         """
         items = list(items)
         if self._pool is None or len(items) < 2:
             return list(map(run, items))
-        tasks = [self._pool.submit(run, item) for item in items]
+        *others, last = items
+        tasks = [self._pool.submit(run, item) for item in others]
         try:
-            own = {i: run(items[i]) for i in reversed(range(len(items))) if tasks[i].cancel()}
-            return [own[i] if i in own else task.result() for i, task in enumerate(tasks)]
+            tasks.append(_run_here(run, last))
+            for i in reversed(range(len(others))):
+                if tasks[i].cancel():
+                    tasks[i] = _run_here(run, others[i])
+            return [task.result() for task in tasks]
         finally:
             for task in tasks:
                 task.cancel()
 
     def both(self, one: Callable[[], S], other: Callable[[], T]) -> tuple[S, T]:
-        """Return the results of two calls."""
+        """Return the results of two calls; the longer one should be the second.
+
+        The calling thread makes the second, and calls of threads in it find the pool free.
+        """
         calls: list[Callable[[], Any]] = [one, other]
         first, second = self.map(lambda run: run(), calls)
         return first, second
@@ -124,6 +132,16 @@ class Threads:
         out = np.empty((len(bounds) - 1, *shape))
         self.over(bounds, run, out, join=join)
         return np.asarray(np.add.reduce(out))
+
+
+def _run_here(run: Callable[[S], T], item: S) -> Future[T]:
+    """Run a call in this thread, and keep its result or error."""
+    done: Future[T] = Future()
+    try:
+        done.set_result(run(item))
+    except Exception as error:
+        done.set_exception(error)
+    return done
 
 
 @cache

@@ -266,9 +266,9 @@ def fit_pool(
             exposed=exposed,
         )
         view, V, _, samples, labels, views, of_side = problem
-        fit, familiar = threads.both(
-            lambda: _fit_parts(views),
+        familiar, fit = threads.both(
             lambda: familiar_samples(samples, labels) if keep_samples else None,
+            lambda: _fit_parts(views),
         )
         models = {
             parts.name: parts.fold(model) for parts, model in zip(views, fit.models, strict=True)

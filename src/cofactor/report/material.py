@@ -177,7 +177,11 @@ def natural_key(name: str) -> list[Any]:
     ['2 m', '10 m', 'b']
     """
     parts = re.split(r"([0-9]+)", name)
-    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
+    digits = [part.lstrip("0") for part in parts]
+    return [
+        (len(digits[place]), digits[place]) if place % 2 else part
+        for place, part in enumerate(parts)
+    ]
 
 
 def largest(sizes: Any, most: int) -> list[int]:

@@ -225,7 +225,7 @@ class CellModel:
         >>> model = sc.fit(adata, labels="cell_type", n_topics=3)
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.report(f"{folder}/report.html", adata, title="Two kinds").name
+        ...     model.report(f"{folder}/report.html", adata, title="Three types").name
         'report.html'
         """
         from cofactor.sc.report import write_cell_report

@@ -141,12 +141,11 @@ def encode_values(
     table = tall(raw)
     known = ~np.isnan(table)
     weights = known * read_weights("target_weights", target_weights, [(n_samples,), table.shape])
-    times = _repetitions(read_weights("sample_weight", sample_weight, [(n_samples,)]))
-    times = (weights > 0) * times
-    counts = times > 0
+    times = read_weights("sample_weight", sample_weight, [(n_samples,)]).ravel()
+    counts = (weights > 0) & (times > 0)[:, None]
     columns = [
-        Column(column[used], often[used])
-        for column, used, often in zip(table.T, counts.T, times.T, strict=True)
+        Column(column[used], _repetitions(times[used]))
+        for column, used in zip(table.T, counts.T, strict=True)
     ]
     started = _choose_logs(columns, log) if coding is None else coding.started
     limits = _limits(columns) if limited else None

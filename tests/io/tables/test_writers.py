@@ -155,10 +155,29 @@ def test_parquet_without_rows_and_with_mixed_cells(tmp_path, monkeypatch):
         ["1"],
         ["a"],
     ]
+    late = written(tmp_path / "list.parquet", "parquet", [[None], [["a"]]], ["x"], ())
+    assert read_back(late)[1] == [[None], [["a"]]]
     rows = [[1, [2]], [None, None], [3, []], [2.5, [4.5]], [4, ["b"]], [None, None]]
     wider = written(tmp_path / "d.parquet", "parquet", rows, ["x", "y"], ())
     assert pq.read_schema(wider).field("x").type == pa.float64()
     assert [row[0] for row in read_back(wider)[1]] == [1.0, None, 3.0, 2.5, 4.0, None]
+
+
+def test_whole_numbers_that_floats_cannot_hold_become_texts(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "WRITTEN_ROWS", 1)
+    for cells in ([2**60 + 1, 1.5], [1.5, 2**60 + 1]):
+        path = written(tmp_path / "a.parquet", "parquet", [[cell] for cell in cells], ["x"], ())
+        assert read_back(path)[1] == [[str(cell)] for cell in cells]
+
+
+def test_an_empty_column_is_not_written_twice(tmp_path, monkeypatch):
+    def again(*_):
+        raise AssertionError("The file was written again.")
+
+    monkeypatch.setattr(parquet, "WRITTEN_ROWS", 1)
+    monkeypatch.setattr(parquet.ParquetWriter, "_write_again", again)
+    path = written(tmp_path / "a.parquet", "parquet", [[1, None], [2, None]], ["x", "y"], ())
+    assert read_back(path)[1] == [[1, None], [2, None]]
 
 
 def test_excel_holds_texts_numbers_and_days_but_no_formula(tmp_path):

@@ -13,11 +13,10 @@ MAX_VALUE_CHARACTERS = 500
 """Largest number of characters of a note."""
 WORDS_IN_CARD = 10
 """Number of words of each topic."""
-CHECKED = "Confidences are weighed by held-out labels."
 
 
-def card(facts: dict[str, Any], doubt: str | None) -> str:
-    """Return the model card in Markdown; ``doubt`` is about the confidences."""
+def card(facts: dict[str, Any], confidences: str) -> str:
+    """Return the model card in Markdown; ``confidences`` is a sentence about them."""
     sections = [
         f"# A {facts['model']} of cofactor",
         "Load it with `cofactor.load_model(path)`; nothing in this folder is executed.",
@@ -30,7 +29,7 @@ def card(facts: dict[str, Any], doubt: str | None) -> str:
         _table(("parameter", "value"), list(facts["settings"].items())),
         "## Limits",
         "Predictions hold for data like those the model was fitted on. Words that it has not seen "
-        f"do not count. {doubt or (CHECKED if facts['fit']['expected'] else '')}".rstrip(),
+        f"do not count. {confidences}".rstrip(),
     ]
     return "\n\n".join(sections) + "\n"
 

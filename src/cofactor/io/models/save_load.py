@@ -36,7 +36,7 @@ from cofactor.io.models.samples import SAMPLES, SampleFile, compact
 from cofactor.io.models.types import CODEC, MODEL_TYPES, OwnVectorizer, put_back, restore_encoder
 from cofactor.io.untrusted import check_contents, failing_as, read_file, require
 from cofactor.text import TopicModel
-from cofactor.text.describe.predictions import unchecked
+from cofactor.text.describe.predictions import on_confidences
 
 
 def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
@@ -89,7 +89,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
         facts = {**_facts(model), "notes": notes or {}}
         files[MODEL_MANIFEST] = to_json_file(make_manifest(facts, files, arrays, samples))
         _assemble(read_manifest(files[MODEL_MANIFEST]), documents, {**arrays, **samples})
-    files["README.md"] = card(facts, unchecked(model)).encode()
+    files["README.md"] = card(facts, on_confidences(model)).encode()
     write_folder(Path(path), files)
 
 

@@ -93,7 +93,7 @@ class ParquetWriter(TableWriter):
     """Writes Parquet in groups of rows.
 
     A column has the type of all of its cells: if later ones do not fit, what is written already is
-    written again. The columns of the file ``like`` keep their types.
+    written again. The columns of the file ``like`` keep their types unless cells do not fit.
     """
 
     def __init__(
@@ -109,6 +109,8 @@ class ParquetWriter(TableWriter):
         known = {} if like is None else {one.name: one.type for one in pq.read_schema(like)}
         self._known = {name: known[name] for name in columns if name in known}
         self._width = len(columns)
+        self._schema: Any = None  # null: no cell yet
+        self._large: set[str] = set()  # columns of whole numbers that floats cannot hold
         self._rows: list[list[Any]] = []
         self._writer: Any = None
 
@@ -130,12 +132,14 @@ class ParquetWriter(TableWriter):
         columns = zip(*self._rows, strict=True) if self._rows else [()] * len(self._names)
         arrays = [self._array(*pair) for pair in zip(self._names, map(list, columns), strict=True)]
         table, self._rows = pa.table(arrays, names=self._names), []
+        self._large |= {name for name in self._names if _is_large(table[name])}
+        self._schema = _common_schema(self._schema or table.schema, table.schema, self._large)
+        written = _named_types(self._schema)
         if self._writer is None:
-            self._begin(table.schema)
-        schema = _common_schema(self._writer.schema, table.schema)
-        if schema != self._writer.schema:
-            self._write_again(schema)
-        self._writer.write_table(_cast(table, schema))
+            self._begin(written)
+        elif written != self._writer.schema:
+            self._write_again(written)
+        self._writer.write_table(_cast(table, written))
 
     def _begin(self, schema: Any) -> None:
         from pyarrow.parquet import ParquetWriter as Writer
@@ -146,9 +150,11 @@ class ParquetWriter(TableWriter):
         """Write the earlier groups with other types."""
         from pyarrow.parquet import ParquetFile
 
+        if not self._file.seekable():
+            raise InputError("Cells of several types need a regular file; write to one, or CSV.")
         self._writer.close()
         self._file.flush()
-        with TemporaryFile() as earlier:
+        with TemporaryFile(dir=Path(self._file.name).parent) as earlier:
             with open(self._file.name, "rb") as written:
                 copyfileobj(written, earlier)
             self._file.seek(0)
@@ -173,14 +179,23 @@ class ParquetWriter(TableWriter):
         try:
             if self._rows or self._writer is None:
                 self._flush()
-            if (named := _named_types(self._writer.schema)) != self._writer.schema:
-                self._write_again(named)
         finally:
             if self._writer is not None:
                 self._writer.close()
 
 
-def _common_schema(one: Any, other: Any) -> Any:
+def _is_large(column: Any) -> bool:
+    """Return whether a column has whole numbers that floats cannot hold."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_integer(column.type) or column.null_count == len(column):
+        return False
+    ends = pc.min_max(column).as_py()
+    return bool(max(abs(ends["min"]), abs(ends["max"])) > 1 << 53)
+
+
+def _common_schema(one: Any, other: Any, large: set[str]) -> Any:
     """Return types that hold the cells of two tables, texts where there is no other."""
     import pyarrow as pa
 
@@ -189,6 +204,8 @@ def _common_schema(one: Any, other: Any) -> Any:
             pair = [pa.schema([field]) for field in (old, new)]
             field = pa.unify_schemas(pair, promote_options="permissive").field(0)
         except pa.ArrowException:
+            field = old.with_type(pa.string())
+        if pa.types.is_floating(field.type) and old.name in large:
             field = old.with_type(pa.string())
         one = one.set(place, field)
     return one
@@ -208,13 +225,14 @@ def _cast(table: Any, schema: Any) -> Any:
     """Return a table with other types."""
     import pyarrow as pa
 
-    columns = [
-        _texts(column.to_pylist())
-        if pa.types.is_string(field.type) and column.type != field.type
-        else column.cast(field.type, safe=False)
-        for column, field in zip(table.columns, schema, strict=True)
-    ]
-    return pa.table(columns, schema=schema)
+    def cast(column: Any, kind: Any) -> Any:
+        if column.null_count == len(column):
+            return pa.nulls(len(column), kind)
+        if pa.types.is_string(kind) and column.type != kind:
+            return _texts(column.to_pylist())
+        return column.cast(kind, safe=False)
+
+    return pa.table([*map(cast, table.columns, schema.types)], schema=schema)
 
 
 def _texts(cells: list[Any]) -> Any:

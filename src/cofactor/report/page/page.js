@@ -56,11 +56,10 @@
 
   const LEGEND = 20; // most legend entries; the other classes share one colour
   const OTHER = "other classes";
-  const byNumbers = new Intl.Collator(undefined, { numeric: true }).compare; // "2" before "10"
   const legendClasses = () => {
     const size = new Map(state.classes.map((name, c) => [name, state.class_sizes[c]]));
-    const largest = [...state.classes].sort((a, b) => size.get(b) - size.get(a)).slice(0, LEGEND);
-    return largest.sort(byNumbers);
+    const largest = [...state.largest_classes].sort((a, b) => size.get(b) - size.get(a)).slice(0, LEGEND);
+    return state.largest_classes.filter((name) => largest.includes(name));
   };
 
   // The colours of a map by topic (field "name") or by class: names, and what the rest is called.

@@ -21,12 +21,14 @@ from cofactor.targets.task import are_numbers
 
 ESTIMATORS = {"topics": NMF, "classes": SSNMFClassifier, "numbers": SSNMFRegressor}
 
+CHECKED = "Confidences are weighed by held-out labels."
 UNCHECKED = (
     "No held-out label has checked the confidences of this model, so they may be far too high or "
     "too low."
 )
-UPDATED = (
-    "An update holds no labels out, so nothing has checked the confidences of this model since."
+UNCHECKED_UPDATE = (
+    "An update holds no labels out, so the confidences of this model are unchecked since it was "
+    "updated."
 )
 
 
@@ -39,7 +41,14 @@ def unchecked(model: Any) -> str | None:
     checked = getattr(estimator, "expected_score_", None) is not None
     if checked or predicted_kind(estimator) not in ("classes", "sets"):
         return None
-    return UPDATED if getattr(model.fitted, "learned", None) else UNCHECKED
+    return UNCHECKED_UPDATE if getattr(model.fitted, "learned", None) else UNCHECKED
+
+
+def on_confidences(model: Any) -> str:
+    """Return a sentence about a model's confidences; "" if it has none."""
+    if predicted_kind(getattr(model, "estimator_", model)) not in ("classes", "sets"):
+        return ""
+    return unchecked(model) or CHECKED
 
 
 def infer_task(y: Any, asked: str = "auto") -> str:
