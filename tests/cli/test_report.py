@@ -124,8 +124,9 @@ def test_report_tells_the_score_on_labels_that_the_fit_has_not_seen(model, tmp_p
     done = cofactor(*given)
     [line] = [line for line in done.stderr.splitlines() if line.startswith("Accuracy")]
     assert line.startswith("Accuracy 100.0 % (95 % interval ")
-    assert "Tested on 30 documents given for this report" in line
+    assert line.endswith("; the report says how it was tested.")
     score = answer(*given, "--force")["score"]
+    assert score["how"].startswith("Tested on 30 documents given for this report")
     assert (score["metric"], score["score"]) == ("accuracy", 1.0)
     assert 0.8 < score["low"] < score["high"] <= 1.0
 

@@ -98,9 +98,9 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             reads_data = any("--data" in one.opts for one in self.params)
-            if reads_data and error.message.startswith("Got unexpected extra argument"):
-                error.message += ". Name a table with --data."
-            raise
+            if not (reads_data and error.message.startswith("Got unexpected extra argument")):
+                raise
+            raise click.UsageError(f"{error.message}. Name a table with --data.", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -195,7 +195,9 @@ def _score(page: Any) -> dict[str, Any] | None:
 def _sentence(score: dict[str, Any]) -> str:
     name, interval = score["metric"], score["interval"]
     within = f" (95 % interval {interval})" if interval else ""
-    return f"{name[0].upper()}{name[1:]} {score['shown']}{within}. {score['how']}"
+    return (
+        f"{name[0].upper()}{name[1:]} {score['shown']}{within}; the report says how it was tested."
+    )
 
 
 def _days(read: Reading) -> list[Any] | None:
