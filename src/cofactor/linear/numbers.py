@@ -84,8 +84,6 @@ class NumberModel:
     half_width : array (k,)
         A prediction plus and minus this covers 90 % of new targets; infinite if there are too few
         labels.
-    expected : tuple of ExpectedScore or None
-        R² to expect on new samples; None if the labels are constant or only one.
     held_out : array (n, k)
         Predictions of the regression of the view for the samples of the fit, each by a model that
         has not seen its target; NaN where the target is unknown or the sample has no features.
@@ -99,7 +97,6 @@ class NumberModel:
     mix: FloatArray
     penalties: FloatArray
     half_width: FloatArray
-    expected: tuple[ExpectedScore | None, ...]
     held_out: FloatArray
 
 
@@ -134,7 +131,7 @@ def fit_numbers(
             fit, tested = _fit_target(*parts, y[rows], counts[rows], scored)
             fits.append(fit)
             predicted[rows[scored > 0]] = tested[scored > 0]
-    W, T, base, mix, penalties, half_width, expected = zip(*fits, strict=True)
+    W, T, base, mix, penalties, half_width = zip(*fits, strict=True)
     on_words, on_topics = np.stack(W, axis=1), np.stack(T, axis=1)
     on_size = WORDS_SIZE * on_words[-1] + TOPICS_SIZE * on_topics[-1]
     return NumberModel(
@@ -146,7 +143,6 @@ def fit_numbers(
         np.stack(mix),
         np.stack(penalties),
         np.array(half_width),
-        expected,
         held_out,
     )
 
@@ -178,7 +174,6 @@ class _TargetFit(NamedTuple):
     mix: FloatArray
     penalties: FloatArray
     half_width: float
-    expected: ExpectedScore | None
 
 
 def _fit_target(
@@ -197,8 +192,8 @@ def _fit_target(
     of_words, first, held_out = _fit_words(words, y, counts)
     fits = [of_words, fit_ridge(shares, y, counts, TOPIC_PENALTIES)]
     residual = y - held_out
-    expected = score_of_numbers(residual, y, scored)
-    unexplained = 1.0 if expected is None else 1.0 - expected.value
+    explained = r_squared(residual, y, scored)
+    unexplained = 1.0 if explained is None else 1.0 - explained
     topics = TOPIC_MIX * min(unexplained, 1.0)
     mix = np.array([(1 - topics) * first, topics])
     base = mean + sum(b * (fit.base - mean) for b, fit in zip(mix, fits, strict=True))
@@ -209,7 +204,6 @@ def _fit_target(
         mix,
         np.array([fit.penalty for fit in fits]),
         unit * _half_width(np.abs(residual), scored),
-        expected,
     )
     return found, unit * held_out
 
@@ -251,7 +245,6 @@ def _constant(words: Matrix, shares: Matrix, value: float, counts: FloatArray) -
         np.zeros(2),
         np.full(2, np.inf),
         _half_width(np.zeros(len(counts)), counts),
-        None,
     )
 
 
