@@ -81,13 +81,6 @@ def test_commands_take_an_encoder_that_has_moved(command, fitted, home, tmp_path
     cofactor(command, lost, *given, "--encoder", moved)
 
 
-def test_compare_tells_that_one_model_needs_no_encoder(fitted, home, static, tmp_path):
-    words = tmp_path / "words"
-    cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 6, "-o", words)
-    done = cofactor("compare", fitted, words, "--encoder", static)
-    assert "--encoder is not used: the model predicts without one" in done.stderr
-
-
 def test_compare_takes_an_encoder_for_each_model(fitted, home, static, tmp_path):
     other = write_static(tmp_path / "other", subject_vectors(WORDS.values(), width=4))
     given = ("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 6)
@@ -95,8 +88,17 @@ def test_compare_takes_an_encoder_for_each_model(fitted, home, static, tmp_path)
     lost = _with_encoder(fitted, tmp_path / "a", "owner/a")
     second = _with_encoder(tmp_path / "second", tmp_path / "b", "owner/b")
     given = ("compare", lost, second, "--data", home / "posts.csv", "--encoder", static)
-    assert "is not that of the fit" in cofactor(*given, code=2).stderr
+    said = " ".join(cofactor(*given, code=2).stderr.split())
+    assert "is not that of the fit" in said
+    assert "Here: --second-encoder." in said
     assert answer(*given, "--second-encoder", other)["accuracy"]["documents"] == 48
+
+
+def test_compare_names_the_option_of_the_second_encoder(fitted, model, static):
+    compare = ("compare", fitted, model)
+    said = cofactor(*compare, "--second-encoder", static).stderr
+    assert "Note: --second-encoder is not used" in said
+    assert "is not used" not in cofactor(*compare, "--encoder", static).stderr
 
 
 def _with_encoder(folder, path, name):
@@ -115,6 +117,9 @@ def test_encoders_that_cannot_be_used_are_one_sentence(home, tmp_path):
     done = cofactor(*given, "--label", "team", "--encoder", "nothing", code=2)
     assert "Error: --encoder 'nothing' is neither a folder nor a known name" in done.stderr
     assert not (tmp_path / "m").exists()
+    for name in ("./nofolder", "~/nofolder", "../nofolder", "/no/folder"):
+        done = cofactor(*given, "--label", "team", "--encoder", name, code=2)
+        assert f"--encoder {name!r}: there is no folder {name};" in done.stderr
 
 
 def test_fit_says_that_topics_need_no_encoder(home, static, tmp_path):
@@ -213,6 +218,7 @@ def test_labels_and_names_together(home, tmp_path):
         (["--classes", "goal"], "names fewer than two classes"),
         (["--classes", "goal,goal"], "names 'goal' twice"),
         (["--classes", "goal,:x"], "has a class without a name"),
+        (["--classes", "goal,,recipe"], "'goal,,recipe' has a class without a name; give each"),
         (["--classes", "goal,!!"], "'!!' has no words"),
         (["--classes", "goal,Goal"], "--classes names 'Goal' twice"),
         (["--classes", "goal,qqq"], "--classes 'qqq' has no word of the texts: 'qqq'"),
@@ -225,3 +231,12 @@ def test_labels_and_names_together(home, tmp_path):
 def test_bad_classes_are_one_sentence(home, tmp_path, options, message):
     fit = ("fit", home / "posts.csv", "--text", "body", "-o", tmp_path / "m")
     assert message in cofactor(*fit, *options, code=2).stderr
+
+
+def test_a_file_of_classes_is_named(home, tmp_path):
+    fit = ("fit", home / "posts.csv", "--text", "body", "-o", tmp_path / "m", "--classes")
+    (tmp_path / "classes.txt").write_text("space: orbit\n\n: goal\n")
+    done = cofactor(*fit, tmp_path / "clases.txt", code=2)
+    assert f"Did you mean {str(tmp_path / 'classes.txt')!r}?" in done.stderr
+    done = cofactor(*fit, tmp_path / "classes.txt", code=2)
+    assert "has a class without a name in line 3; give" in done.stderr

@@ -405,7 +405,7 @@ def test_a_bad_row_leaves_the_old_output(home, model, tmp_path):
 
 
 def test_no_report_package_says_what_to_install(model, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cofactor.report", None)
+    monkeypatch.setitem(sys.modules, "cofactor.report.html", None)
     done = cofactor("report", model, "-o", tmp_path / "r.html", code=2)
     assert "pip install 'cofactor[report]'" in done.stderr
 

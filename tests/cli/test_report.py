@@ -1,5 +1,7 @@
 """report: what it is asked to show."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from commands import WORDS, answer, cofactor, make_rows, write_table
@@ -8,17 +10,16 @@ from commands import WORDS, answer, cofactor, make_rows, write_table
 @pytest.fixture
 def written(monkeypatch):
     """What the report was asked to show; nothing is drawn."""
-    import sys
-    from types import SimpleNamespace
-
     seen = {}
 
-    def write_report(model, path, **given):
+    def prepare(model, **given):
         seen.update(given, topics=len(model.topic_names_))
-        path.write_text("<html>")
+        return SimpleNamespace(evaluation=None)
 
-    stand_in = SimpleNamespace(write_report=write_report)
-    monkeypatch.setitem(sys.modules, "cofactor.report", stand_in)
+    monkeypatch.setattr("cofactor.report.html.prepare", prepare)
+    monkeypatch.setattr(
+        "cofactor.report.html.write_page", lambda page, path: path.write_text("<html>")
+    )
     return seen
 
 
@@ -68,7 +69,7 @@ def test_report_tests_with_labels_that_the_fit_has_not_seen(tmp_path, written):
     assert "is what the model was fitted on" in " ".join(done.stderr.split())
     done = cofactor("report", tmp_path / "m", "--truth", "turth", code=2)
     assert "--truth 'turth' is not a column" in done.stderr
-    assert "Did you mean 'truth'?" in done.stderr
+    assert "Did you mean 'truth'? If it is in another table, name that with --data." in done.stderr
     done = cofactor("report", tmp_path / "m", "--truth", "truth", "--truth", "id", code=2)
     assert "--truth names 2 columns" in done.stderr
 
@@ -114,3 +115,25 @@ def test_report_replaces_a_file_only_if_told_to(model, tmp_path, written):
     assert not written  # nothing was computed
     cofactor("report", model, "-o", path, "--force")
     assert path.read_text() == "<html>"
+
+
+def test_report_tells_the_score_on_labels_that_the_fit_has_not_seen(model, tmp_path):
+    rows = [[i, body, list(WORDS)[int(i) % 3]] for i, body, _ in make_rows(30, seed=2)]
+    path = write_table(tmp_path / "a.csv", rows)
+    given = ("report", model, "--data", path, "--truth", "team", "-o", tmp_path / "r.html")
+    done = cofactor(*given)
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("Accuracy")]
+    assert line.startswith("Accuracy 100.0 % (95 % interval ")
+    assert line.endswith("; the report says how it was tested.")
+    score = answer(*given, "--force")["score"]
+    assert score["how"].startswith("Tested on 30 documents given for this report")
+    assert (score["metric"], score["score"]) == ("accuracy", 1.0)
+    assert 0.8 < score["low"] < score["high"] <= 1.0
+
+
+def test_a_table_without_its_option_is_explained(home, model):
+    done = cofactor("report", model, home / "new.csv", code=2)
+    assert "Got unexpected extra argument" in done.stderr
+    assert "Name a table with --data." in done.stderr
+    done = cofactor("predict", model, home / "new.csv", "more", code=2)
+    assert "--data" not in done.stderr

@@ -2,10 +2,12 @@
 
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
 
+from cofactor.cli._command import noted_warnings
 from commands import answer, cofactor, make_rows, process, write_table
 
 
@@ -161,3 +163,11 @@ def test_a_single_class_has_no_score_to_expect(tmp_path):
     said = cofactor(*fit).stderr
     assert ", 1 class learned from" in said
     assert "Expected" not in said
+
+
+def test_warnings_for_programmers_are_not_noted(capsys):
+    with noted_warnings() as told:
+        warnings.warn("use another function", DeprecationWarning, stacklevel=1)
+        warnings.warn("look at this", UserWarning, stacklevel=1)
+    assert told == {"look at this": UserWarning}
+    assert capsys.readouterr().err == "Note: look at this\n"

@@ -1,5 +1,8 @@
 """suggest: texts to label and doubtful labels, in tables that can be fitted again."""
 
+import shlex
+import shutil
+
 import pytest
 
 from cofactor import load_model
@@ -74,3 +77,18 @@ def test_nothing_to_suggest_is_said(tmp_path):
     said = cofactor("suggest", tmp_path / "m", table, "-o", tmp_path / "s.csv").stderr
     assert "Wrote 0 rows" in said
     assert "All texts are labelled; --doubtful" in said
+
+
+def test_the_next_command_works_as_typed(home, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(model, "m")
+    typed = ["suggest", "m", str(home / "posts.csv"), "-n", "5"]
+    monkeypatch.setattr("sys.argv", ["cofactor", *typed])
+    done = cofactor(*typed)
+    for name in ("suggest", "fit"):
+        [line] = [line for line in done.stderr.splitlines() if line.startswith("Next: ")]
+        words = shlex.split(line)
+        command = words[words.index(name) :]
+        done = cofactor(*command)
+    assert len(read_table(tmp_path / "label_me.csv")[1]) == 90
+    assert load_model("m-2").target_names_ == sorted(WORDS)

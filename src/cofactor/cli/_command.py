@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -53,31 +53,26 @@ PARAMETERS = {
 """Parameters of the library, and what users of the command line call them."""
 
 
-def message_of(problem: Warning | Exception | str) -> str:
+def message_of(problem: Warning | Exception | str, options: Mapping[str, str] = PARAMETERS) -> str:
     """Return the message of an error or a warning, with options in place of parameters."""
     if isinstance(problem, ParameterError | ParameterWarning):
-        return problem.sentence(PARAMETERS)
+        return problem.sentence(options)
     return str(problem)
 
 
 @contextmanager
-def noted_warnings(
-    heed: Callable[[type[Warning]], None] = lambda kind: None,
-) -> Iterator[dict[str, type[Warning]]]:
-    """Print each different warning as a note when it comes; yield them with their kinds.
-
-    ``heed`` is called with the kind before a note is printed.
-    """
+def noted_warnings(options: Mapping[str, str] = PARAMETERS) -> Iterator[dict[str, type[Warning]]]:
+    """Print each different warning as a note when it comes; yield them with their kinds."""
     told: dict[str, type[Warning]] = {}
 
     def tell(message: Warning | str, kind: type[Warning]) -> None:
-        if (sentence := message_of(message)) not in told:
-            heed(kind)
+        if (sentence := message_of(message, options)) not in told:
             told[sentence] = kind
             note(f"Note: {sentence}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)  # which is for programmers
         warnings.showwarning = lambda message, kind, *_, **__: tell(message, kind)
         yield told
 
@@ -97,6 +92,15 @@ class Command(click.Command):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         settings.setdefault("context_settings", CONTEXT)
         super().__init__(*arguments, **settings)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            reads_data = any("--data" in one.opts for one in self.params)
+            if not (reads_data and error.message.startswith("Got unexpected extra argument")):
+                raise
+            raise click.UsageError(f"{error.message}. Name a table with --data.", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

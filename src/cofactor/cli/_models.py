@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from cofactor._version import __version__
-from cofactor.cli._command import BadInput, noted_warnings, refusals
+from cofactor.cli._command import PARAMETERS, BadInput, noted_warnings, refusals
 from cofactor.cli._options import EncoderOptions, TableOptions
 from cofactor.cli._tables import Reading, holds_blocks, read_table
 from cofactor.cli._terminal import announce, note
@@ -68,7 +68,7 @@ class OpenedModel:
 def open_model(path: Path, vectors: EncoderOptions) -> OpenedModel:
     """Load the TopicModel in a folder, with the encoder that is named and its cache."""
     facts = model_facts(path)
-    with _naming(path), noted_warnings():
+    with _naming(path, vectors.option), noted_warnings(PARAMETERS | {"encoder": vectors.option}):
         from cofactor.io.models import load_model
 
         model = load_model(path, encoder=vectors.encoder)
@@ -96,7 +96,7 @@ def model_facts(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _naming(path: Path, option: str = "--encoder") -> Iterator[None]:
     """Turn the error of a folder without a readable model into one that may suggest another."""
     from cofactor.io.models import ModelFormatError
     from cofactor.io.models.codec import NoEncoderError
@@ -105,7 +105,7 @@ def _naming(path: Path) -> Iterator[None]:
         yield
     except ModelFormatError as error:
         encoder = isinstance(error.__cause__, NoEncoderError)
-        further = "Here: --encoder." if encoder else similar_path(path, "manifest.json")
+        further = f"Here: {option}." if encoder else similar_path(path, "manifest.json")
         raise InputError(printable(f"{error} {further}".rstrip())) from error
 
 
@@ -310,15 +310,11 @@ class WatchedFit:
 @contextmanager
 def watched_fit(sentence: str) -> Iterator[WatchedFit]:
     """Announce a fit, and show its warnings as they come."""
-    with announce(sentence) as progress, noted_warnings(_tell_of_stop) as told, refusals():
-        yield WatchedFit(progress, told)
-
-
-def _tell_of_stop(kind: type[Warning]) -> None:
-    from cofactor.estimators.base import FitInterruptedWarning
-
-    if kind is FitInterruptedWarning:
-        note("Stopping; saving the model ...")
+    with announce(sentence) as progress, noted_warnings() as told, refusals():
+        watched = WatchedFit(progress, told)
+        yield watched
+        if watched.interrupted:
+            note("Stopping; saving the model ...")
 
 
 def command_line() -> list[str]:

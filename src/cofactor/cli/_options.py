@@ -204,21 +204,29 @@ def _classes(_: Any, __: Any, given: str | None) -> dict[str, str] | None:
         return None
     from cofactor.io.tables.sources import check_plain_file
 
-    lines = given.split(",")
-    if Path(given).is_file():
+    lines, is_file = given.split(","), Path(given).is_file()
+    if is_file:
         try:
             check_plain_file(Path(given))
             lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, ValueError) as error:
             raise BadInput(f"--classes {given!r} cannot be read: {error}.") from error
     found: dict[str, str] = {}
-    for line in filter(str.strip, lines):
+    for number, line in enumerate(lines, 1):
         name, _, about = (part.strip() for part in line.partition(":"))
+        if is_file and not line.strip():
+            continue
+        if not name:
+            where = f" in line {number}" if is_file else ""
+            raise BadInput(
+                f"--classes {given!r} has a class without a name{where}; give each class a name."
+            )
         if name in found:
             raise BadInput(f"--classes names {name!r} twice; give each class its own name.")
         found[name] = about or name
     if len(found) < 2:
-        raise BadInput(f"--classes {given!r} names fewer than two classes, or is no file.")
+        said = f"--classes {given!r} names fewer than two classes, or is no file."
+        raise BadInput(f"{said} {similar_path(given)}".rstrip())
     return found
 
 
@@ -445,6 +453,7 @@ class EncoderOptions:
 
     encoder: str | None = None
     encoder_cache: Path | None = None
+    option: str = "--encoder"  # which names the encoder, for messages
 
     def cached(self, encoder: Any) -> Any:
         """Return an encoder that keeps its vectors in the folder, if both are named."""

@@ -12,6 +12,7 @@ from cofactor.cli import _options as opt
 from cofactor.cli._command import Command, refusals
 from cofactor.cli._models import OpenedModel, open_model, read_again
 from cofactor.cli._terminal import announce, emit, make_table, note, percent, show, shown
+from cofactor.errors import InputError
 
 
 @click.command(cls=Command)
@@ -44,7 +45,7 @@ def compare(
     model has seen.
     """
     one = open_model(first, vectors)
-    other = open_model(second, replace(vectors, encoder=second_encoder or vectors.encoder))
+    other = _open_second(second, vectors, second_encoder)
     from cofactor.text.describe.compare import compare_topics
 
     pairs = compare_topics(one.model, other.model, words)
@@ -60,6 +61,17 @@ def compare(
         )
     else:
         _show(pairs, accuracy)
+
+
+def _open_second(path: Path, vectors: opt.EncoderOptions, encoder: str | None) -> OpenedModel:
+    """Open SECOND with its own encoder; if none is named or found, with that of FIRST."""
+    own = replace(vectors, encoder=encoder, option="--second-encoder")
+    try:
+        return open_model(path, own)
+    except InputError:
+        if encoder or not vectors.encoder:
+            raise
+        return open_model(path, replace(own, encoder=vectors.encoder))
 
 
 def _accuracy(

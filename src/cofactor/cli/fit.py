@@ -13,7 +13,7 @@ from cofactor.cli import _options as opt
 from cofactor.cli import _tables as tables
 from cofactor.cli._command import BadInput, Command, end_interrupted, given_options, refusals
 from cofactor.cli._parts import PartsReading, on_cluster, read_parts
-from cofactor.cli._terminal import announce, emit, note, note_each, note_next
+from cofactor.cli._terminal import announce, as_typed, emit, note, note_each, note_next
 from cofactor.io.models.description import expectation
 from cofactor.io.tables.file_parts import names_parts
 from cofactor.io.tables.label_advice import suggest_topics
@@ -297,8 +297,9 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: P
     if (score := expectation(model)) or _leaves_a_choice(facts):
         note(
             score
-            or "How well the model predicts is not known: no labels could be held out to test it; "
-            "cofactor report --truth tests it with your own labels."
+            or "How well the model predicts is not known: no labels could be held out to test it. "
+            "Test it with your own labels: "
+            + as_typed("report", facts["model"], *["--data", "labelled.csv", "--truth", "COLUMN"])
         )
     if starts is not None:
         from cofactor.text.class_names import starts_sentence

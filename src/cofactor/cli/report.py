@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,10 @@ import click
 from cofactor.cli import _cells
 from cofactor.cli import _models as models
 from cofactor.cli import _options as opt
-from cofactor.cli._command import BadInput, Command, needing_extra, refusals
+from cofactor.cli._command import BadInput, Command, message_of, needing_extra, refusals
 from cofactor.cli._tables import Reading
 from cofactor.cli._terminal import announce, emit, note, open_page, refuse_overwriting
+from cofactor.errors import InputError, ParameterError
 
 
 @click.command(cls=Command)
@@ -60,9 +63,10 @@ def report(
     """
     refuse_overwriting(output, force)
     if _cells.is_cell_model(model):
-        opened, path = _report_cells(model, output, data, truth, layer, layout["title"])
+        opened, path, page = _report_cells(model, output, data, truth, layer, layout["title"])
     else:
-        opened, path = _report_texts(model, output, data, asked, truth, vectors, layout)
+        opened, path, page = _report_texts(model, output, data, asked, truth, vectors, layout)
+    score = _score(page)
     if as_json:
         emit(
             {
@@ -70,9 +74,12 @@ def report(
                 "report": str(output),
                 "bytes": output.stat().st_size,
                 "data": None if path is None else str(path),
+                "score": score,
             }
         )
     else:
+        if score is not None:
+            note(_sentence(score))
         note(f"Wrote {output}.")
     if open_it:
         open_page(output)
@@ -85,8 +92,8 @@ def _report_cells(
     truth: tuple[str, ...],
     layer: str | None,
     title: str | None,
-) -> tuple[models.OpenedModel, Path | None]:
-    """Write a report on cells; return the model and the file of the cells."""
+) -> tuple[models.OpenedModel, Path | None, Any]:
+    """Write a report on cells; return the model, the file of the cells and the page's content."""
     _cells.refuse_text_options("model", "output", "force", "data", "truth", "title", "open_it")
     opened = _cells.open_cell_model(model)
     path = models.find_data(opened, data)
@@ -103,8 +110,10 @@ def _report_cells(
     ):
         column = truth[0] if truth else None
         given = {"layer": layer, "title": title, "source": path.name}
-        opened.model.report(output, path, truth=column, **given)
-    return opened, path
+        prepare = import_module("cofactor.sc.report").prepare_cell_report
+        page = prepare(opened.model, path, truth=column, **given)
+        import_module("cofactor.report.html").write_page(page, output)
+    return opened, path, page
 
 
 def _report_texts(
@@ -115,8 +124,8 @@ def _report_texts(
     truth: tuple[str, ...],
     vectors: opt.EncoderOptions,
     layout: dict[str, Any],
-) -> tuple[models.OpenedModel, Path | None]:
-    """Write a report on texts; return the model and the table."""
+) -> tuple[models.OpenedModel, Path | None, Any]:
+    """Write a report on texts; return the model, the table and the page's content."""
     opened = models.open_model(model, vectors)
     if truth:
         _check_truth(opened, truth, data)
@@ -128,10 +137,21 @@ def _report_texts(
             "name the table with --data."
         )
     else:
-        with announce("Reading the documents"):
+        with announce("Reading the documents"), _naming_data(data):
             documents = models.read_again(opened, path, asked, truth=truth)
-    _write(opened, output, documents, path, **layout)
-    return opened, path
+    return opened, path, _write(opened, output, documents, path, **layout)
+
+
+@contextmanager
+def _naming_data(data: Path | None) -> Iterator[None]:
+    """Say that labels to test with may be in another table than that of the fit."""
+    try:
+        yield
+    except ParameterError as error:
+        if data is not None or error.parameter is None or error.parameter.name != "truth":
+            raise
+        further = "If it is in another table, name that with --data."
+        raise InputError(f"{message_of(error)} {further}") from error
 
 
 def _write(
@@ -142,8 +162,8 @@ def _write(
     *,
     without_texts: bool,
     **layout: Any,
-) -> None:
-    """Write the report; ``layout`` are arguments of `write_report`."""
+) -> Any:
+    """Write the report; return its content. ``layout`` are arguments of `write_report`."""
     content: dict[str, Any] = {"documents": None, "labels": None}
     if read is not None:
         content = {
@@ -155,8 +175,29 @@ def _write(
             "source": None if path is None else path.name,
         }
     with announce("Writing the report"), needing_extra("The report", "report"), refusals():
-        write = import_module("cofactor.report").write_report
-        write(opened.model, output, **content, text=not without_texts, **layout)
+        html = import_module("cofactor.report.html")
+        html.check_extra()
+        page = html.prepare(opened.model, **content, text=not without_texts, **layout)
+        html.write_page(page, output)
+    return page
+
+
+def _score(page: Any) -> dict[str, Any] | None:
+    """Return the model's score on labels that it has not seen; None if the report has none."""
+    found = page.evaluation
+    if found is None:
+        return None
+    own = next(row for row in found["methods"] if row["own"])
+    kept = ("score", "low", "high", "shown", "interval")
+    return {"metric": found["metric"], **{name: own[name] for name in kept}, "how": found["how"]}
+
+
+def _sentence(score: dict[str, Any]) -> str:
+    name, interval = score["metric"], score["interval"]
+    within = f" (95 % interval {interval})" if interval else ""
+    return (
+        f"{name[0].upper()}{name[1:]} {score['shown']}{within}; the report says how it was tested."
+    )
 
 
 def _days(read: Reading) -> list[Any] | None:

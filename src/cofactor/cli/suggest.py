@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from cofactor.cli._terminal import (
     announce,
     emit,
     note,
+    note_next,
     opened_output,
     refuse_overwriting,
     refuse_table_as_output,
@@ -100,6 +101,13 @@ def suggest(
     with opened_output(output) as file:
         rows.write(file, kind, source)
     _tell(opened, found, output, all_rows, doubtful, as_json)
+    if found and not output:
+        note_next(*models.command_line()[1:], "--all-rows", "-o", "label_me.csv")
+    elif found and all_rows:
+        known = opened.model.fitted.encoder
+        encoder = ["--encoder", vectors.encoder or known.name] if known else []
+        words = replace(asked, labels=tuple(label)).words()
+        note_next("fit", output, *words, *encoder, "-o", f"{model}-2")
 
 
 def _texts(

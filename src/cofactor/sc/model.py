@@ -228,9 +228,10 @@ class CellModel:
         ...     model.report(f"{folder}/report.html", adata, title="Three types").name
         'report.html'
         """
-        from cofactor.sc.report import write_cell_report
+        from cofactor.report.html import write_page
+        from cofactor.sc.report import prepare_cell_report
 
-        return write_cell_report(self, path, adata, truth=truth, **options)
+        return write_page(prepare_cell_report(self, adata, truth=truth, **options), path)
 
     def answer(self, cells: CellMatrix) -> CellPredictions:
         """Return predictions for cells; genes are matched by name."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +12,10 @@ from sklearn.preprocessing import normalize
 
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.inference import topic_shares
-from cofactor.report.html import check_extra, write_page
+from cofactor.report.html import check_extra
 from cofactor.report.material import Material, material_of
 from cofactor.report.nouns import CELLS
-from cofactor.report.page_content import prepare_page
+from cofactor.report.page_content import Prepared, prepare_page
 from cofactor.sc.cells import CellMatrix, cell_digest, open_cells, read_labels
 from cofactor.sc.genes import TOTAL
 from cofactor.sc.markers import Marker, topic_markers
@@ -29,21 +27,20 @@ from cofactor.text.documents import Corpus
 from cofactor.text.fitted_topics import FittedTopics
 
 
-def write_cell_report(
+def prepare_cell_report(
     model: CellModel,
-    path: str | os.PathLike[str],
     adata: Any,
     *,
     truth: str | None = None,
     layer: str | None = None,
     title: str | None = None,
     source: str | None = None,
-) -> Path:
-    """Write a report on cells; the parameters are those of `CellModel.report`."""
+) -> Prepared:
+    """Return the content of a report on cells; the parameters are those of `CellModel.report`."""
     check_extra()
     with open_cells(adata, layer, model.facts.get("layer")) as cells:
         material = read_cells(model, cells, truth)
-    return write_page(prepare_page(material, title=title, source=source), path)
+    return prepare_page(material, title=title, source=source)
 
 
 def read_cells(model: CellModel, cells: CellMatrix, truth: str | None = None) -> Material:

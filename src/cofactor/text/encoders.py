@@ -201,14 +201,18 @@ def _wordllama() -> StaticEncoder:
 
 def _model2vec(name: str) -> StaticEncoder:
     """Return a static model from a folder, or from the hub if this machine has a network."""
+    if not is_here(name) and not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name):
+        is_path = name.startswith((".", "~")) or "/" in name or "\\" in name
+        what = (
+            f": there is no folder {name}" if is_path else " is neither a folder nor a known name"
+        )
+        raise ParameterError(
+            (Parameter("encoder", name), what),
+            f"name a folder with a static model of model2vec, or '{WORDLLAMA}'",
+        )
     if importlib.util.find_spec("model2vec") is None:
         raise ParameterError(
             (Parameter("encoder", name), " needs a package that is not installed"), f"run {INSTALL}"
-        )
-    if not is_here(name) and not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        raise ParameterError(
-            (Parameter("encoder", name), " is neither a folder nor a known name"),
-            f"name a folder with a static model of model2vec, or '{WORDLLAMA}'",
         )
     from model2vec import StaticModel
 
@@ -294,6 +298,11 @@ def encode_texts(
     ``width`` is the dimension that they must have; None: any. ``progress`` is called with the
     numbers of encoded texts and of all.
     """
+    if encoder is None:
+        raise ParameterError(
+            (Parameter("encoder"), " is None, but the model was fitted with an encoder"),
+            "pass that one with set_params(encoder=...)",
+        )
     found = find_encoder(encoder)
     encode = getattr(found, "encode", found)
     parts: list[FloatArray] = []

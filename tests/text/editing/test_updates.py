@@ -228,3 +228,14 @@ def test_updated_models_know_labelled_texts_of_old_and_new_classes(model, wider)
     said = after.documents([*BAKING, *SPORT])
     assert said.column("prediction") == ["baking"] * 4 + ["sport"] * 4
     assert max(said.column("unlike")) < 0.99
+
+
+def test_a_missing_encoder_is_named():
+    def encode(texts):
+        return np.array([[len(text), 1.0] for text in texts])
+
+    model = TopicModel(2, random_state=0, encoder=encode).fit(TEXTS, LABELS)
+    assert model.fitted.encoder is not None
+    model.set_params(encoder=None)
+    with pytest.raises(ValueError, match="encoder is None, but the model was fitted with an"):
+        model.update(BAKING, ["baking"] * 4)

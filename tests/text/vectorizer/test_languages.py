@@ -84,6 +84,14 @@ def test_several_languages_are_noticed_by_their_share():
     assert [one.language for one in detect_languages(few)] == ["german"]
 
 
+def test_a_few_words_that_repeat_are_no_second_language():
+    french = ["font editor", "unique chess cards", "stop motion studio", "possible moves"]
+    french += ["different colours palette", "rare birds quiz"]
+    english = ["it is the end of the game, and who else would have been there for us"]
+    texts = [*english, SENTENCES["english"]] * 20 + french * 4
+    assert [one.language for one in detect_languages(texts)] == ["english"]
+
+
 def test_a_sample_is_spread_over_a_list_and_begins_a_stream(monkeypatch):
     monkeypatch.setattr(languages, "SAMPLE_TEXTS", 10)
     texts = [SENTENCES["german"]] * 50 + [SENTENCES["french"]] * 50

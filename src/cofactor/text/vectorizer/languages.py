@@ -100,6 +100,10 @@ SAMPLE_TEXTS, SAMPLE_LENGTH = 500, 1000  # texts, and characters of each, that d
 # best language that another language needs to count for the text, too; minimum share of texts, and
 # minimum number of different grammatical words, for a language to be reported.
 MIN_GRAMMAR, MIN_RIVAL, MIN_TEXTS, MIN_TELLING_WORDS = 0.1, 0.6, 0.05, 5
+# A language is sure if its texts hold a different grammatical word for each of them, or this many.
+# Beside a sure one, others are not reported: a few words that look foreign, like "police" and
+# "son", may repeat in many texts.
+MANY_TELLING_WORDS = 12
 
 _WORD = re.compile(WORD_PATTERN)
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -144,7 +148,7 @@ def detect_languages(texts: Iterable[str]) -> list[DetectedLanguage]:
     [DetectedLanguage(language='german', share=1.0)]
     """
     texts_read = [read for text in sample(texts) if (read := _read(text)) is not None]
-    found, rest = [], [text for text in texts_read if text.scores]
+    found, sure, rest = [], [], [text for text in texts_read if text.scores]
     while rest:
         totals: Counter[str] = Counter()
         for text in rest:
@@ -156,8 +160,9 @@ def detect_languages(texts: Iterable[str]) -> list[DetectedLanguage]:
         if len(own) < MIN_TEXTS * len(texts_read) or len(telling) < MIN_TELLING_WORDS:
             break
         found.append(DetectedLanguage(best, len(own) / len(texts_read)))
+        sure += found[-1:] if len(telling) >= min(len(own), MANY_TELLING_WORDS) else []
         rest = [text for text in rest if not text.speaks(best)]
-    return sorted(found, key=lambda one: -one.share)
+    return sorted(sure or found, key=lambda one: -one.share)
 
 
 class _TextRead(NamedTuple):
