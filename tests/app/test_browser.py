@@ -27,6 +27,13 @@ SCREENS = {
     "label": ".text",
 }
 CLASSES = ["space", "sport", "food"]
+STATE_COMES_LAST = """{
+  const fetched = window.fetch;
+  window.fetch = async (address, ...rest) => {
+    if (address === "/api/state") await new Promise((answer) => setTimeout(answer, 500));
+    return fetched(address, ...rest);
+  };
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -244,6 +251,28 @@ def test_every_screen_is_accessible(browser, table, theme):
         page.get_by_role("button", name="Freeze").first.click()
         page.wait_for_selector(".card.frozen")
         check("a frozen topic")
+        visit.close()
+
+
+def test_every_screen_is_whole_after_a_reload(browser, tmp_path):
+    rows = [[str(i), text, "", f"2024-01-{i % 28 + 1:02}"] for i, text in enumerate(TEXTS)]
+    table = write_table(tmp_path / "posts.csv", rows, ["id", "body", "team", "day"])
+    with running(table, "--date", "day") as address:
+        visit = Visit(browser, address)
+        page = visit.page
+        visit.make_classes(*CLASSES)
+        page.add_init_script(STATE_COMES_LAST)
+        for screen, selector in SCREENS.items():
+            visit.show(screen, selector)
+            page.wait_for_timeout(500)
+            before = page.locator("main").text_content()
+            page.reload()
+            page.wait_for_function(
+                "before => document.querySelector('main').textContent === before",
+                arg=before,
+                timeout=10_000,
+            )
+            assert page.locator("#toast").is_hidden(), screen
         visit.close()
 
 

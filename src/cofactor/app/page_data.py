@@ -27,7 +27,6 @@ def state(session: Session) -> dict[str, Any]:
     """What every page shows: classes, counts, the last decisions, the state of fits."""
     with session.lock:
         session.hear()
-        lacking, sure = session.lacking, accuracy(session)
         return {
             "counts": session.counts(),
             "descriptions": descriptions(session),
@@ -48,18 +47,26 @@ def state(session: Session) -> dict[str, Any]:
             "unlike": len(session.unlike_texts()),
             "noted": len(session.reviewed.notes),
             "every": session.every,
-            "accuracy": sure,
-            "unchecked": None if sure else unchecked(session.now.model),
-            "checks": len(random_reviews(session.reviewed, session.table)),
-            "moved": session.moved,
+            **quality(session),
             "lost": session.lost,
-            "lacking": len(lacking),
+            "lacking": len(session.lacking),
             "notes": session.notes,
             "model": session.folder.name,
             "predicts": bool(session.now.model.target_names_),
             "dated": session.table.dates is not None,
             "overtaken": session.overtaken,
         }
+
+
+def quality(session: Session) -> dict[str, Any]:
+    """Return what is known about how good the predictions are."""
+    sure = accuracy(session)
+    return {
+        "accuracy": sure,
+        "unchecked": None if sure else unchecked(session.now.model),
+        "checks": len(random_reviews(session.reviewed, session.table)),
+        "moved": session.moved,
+    }
 
 
 def accuracy(session: Session) -> dict[str, Any] | None:

@@ -8,8 +8,8 @@ from collections import Counter
 from itertools import combinations
 from typing import Any
 
-from cofactor.app.estimate import MIN_CHECKS, judged_checks, random_reviews
-from cofactor.app.page_data import accuracy
+from cofactor.app.estimate import MIN_CHECKS, judged_checks
+from cofactor.app.page_data import quality
 from cofactor.app.session import Session
 from cofactor.app.text_queue import disagreements
 from cofactor.metrics.accuracy import calibration_table
@@ -30,14 +30,12 @@ def progress(session: Session) -> dict[str, Any]:
         judged = judged_checks(session.checks, session.reviewed)
         fair = judged if len(judged) >= MIN_CHECKS else []
         return {
-            "accuracy": accuracy(session),
-            "checks": len(random_reviews(session.reviewed, session.table)),
             "needed": MIN_CHECKS,
             "calibration": calibration(fair),
             "by_class": scores_by_class(fair),
             "confused": confused_classes(fair),
-            "moved": session.moved,
             "agreement": agreement(session),
+            **quality(session),
             **session.counts(),
         }
 

@@ -411,7 +411,8 @@ class Session:
 
     def prediction(self, place: int) -> list[str] | None:
         """Return the names of the classes predicted for a document; None without prediction."""
-        return self.current_names(now := self.now, now.documents[place].prediction)
+        now = self.now
+        return self.current_names(now, now.documents[place].prediction)
 
     # ---- the queue
 
@@ -572,9 +573,9 @@ class Session:
                 self.checks = earlier_predictions(reviews, self.reviewed)
                 return
         with warnings.catch_warnings(action="ignore"):
-            self.checks = judge_checks(
-                reviews, self.now.model, self.table, labels.y, labels.identities
-            )
+            checks = judge_checks(reviews, self.now.model, self.table, labels.y, labels.identities)
+        with self.lock:
+            self.checks = checks
 
     def _with_current_names(self, situation: Situation) -> TopicModel:
         """Return the model; what it was told about classes belongs to their current names."""
@@ -583,9 +584,9 @@ class Session:
             return situation.model
         about = dict(told) if isinstance(told, Mapping) else {name: name for name in told}
         with self.lock:
-            pairs = {n: self.current_names(situation, n) for n in about}
+            pairs = {old: self.current_names(situation, old) for old in about}
         model = copy.copy(situation.model)
-        found = {now: about[name] for name, names in reversed(pairs.items()) for now in names or ()}
+        found = {new: about[old] for old, names in reversed(pairs.items()) for new in names or ()}
         model.classes = found if len(found) > 1 else None
         return model
 

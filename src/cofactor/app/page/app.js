@@ -57,8 +57,11 @@ function showStatus(now, before, unreachable) {
 }
 
 listen(showStatus);
-listen((now, before) => { if (shown && now && shown.update) shown.update(now, before); });
-window.addEventListener("hashchange", show);
+// Screens read the state, so the first one is shown when the state is there.
+listen((now, before) => {
+  if (now && !shown) show();
+  else if (now) shown.update?.(now, before);
+});
+window.addEventListener("hashchange", () => { if (shown) show(); });
 find("keys-button").addEventListener("click", showKeys);
-show();
 await poll();

@@ -20,7 +20,7 @@ export function show(place) {
   make("div", { class: "scroll" }, make("table", { class: "class-table" },
     make("thead", {}, make("tr", {}, ["Class", "What it is about", "Labels", "Changes"].map((text) => make("th", { scope: "col" }, text)))), parts.body)),
   parts.dialog, parts.names);
-  if (state) showRows(state);
+  showRows(state);
 }
 
 export function leave() {
@@ -28,7 +28,7 @@ export function leave() {
 }
 
 export function update(now, before) {
-  if (parts && (!before || before.decisions !== now.decisions) && !parts.body.contains(document.activeElement?.closest("input"))) showRows(now);
+  if (parts && before.decisions !== now.decisions && !parts.body.contains(document.activeElement?.closest("input"))) showRows(now);
 }
 
 function showRows(now) {

@@ -29,8 +29,8 @@ export function show(place) {
     body: make("tbody"), pager: make("div", { class: "controls pager" }), bulk: make("div", { class: "controls bulk" }),
   };
   parts.query.addEventListener("keydown", (event) => { if (event.key === "Escape") parts.query.blur(); });
-  parts.filters = make("div", { class: "controls" }, parts.query, parts.topic, parts.label, parts.state, parts.below, state?.dated ? make("span", { class: "days" }, parts.since, parts.until) : null, parts.sort);
-  const columns = ["", "Row", state?.dated ? "Date" : null, "Text", "Label", "Prediction", "Topic"].filter((text) => text !== null);
+  parts.filters = make("div", { class: "controls" }, parts.query, parts.topic, parts.label, parts.state, parts.below, state.dated ? make("span", { class: "days" }, parts.since, parts.until) : null, parts.sort);
+  const columns = ["", "Row", state.dated ? "Date" : null, "Text", "Label", "Prediction", "Topic"].filter((text) => text !== null);
   fill(place, make("h2", {}, "Documents"),
     parts.filters,
     make("div", { class: "head" }, parts.count, parts.bulk),
@@ -52,7 +52,7 @@ export function leave() {
 }
 
 export function update(now, before) {
-  if (!parts || !before || (now.decisions === before.decisions && now.version === before.version)) return;
+  if (!parts || (now.decisions === before.decisions && now.version === before.version)) return;
   if (!parts.filters.contains(document.activeElement)) choices(); // not while a list is open
   if (!parts.body.querySelector(".whole")) load(); // not while somebody reads a text
 }
@@ -67,7 +67,7 @@ function choice(text, run) {
 
 async function choices() {
   const answer = await attempt(() => read("topics"));
-  if (!answer || !parts || !state) return;
+  if (!answer || !parts) return;
   const option = (value, text, current) => make("option", { value, selected: String(value) === String(current) }, text);
   fill(parts.topic, option(-1, "all topics", asked.topic), answer.topics.map((topic) => option(topic.topic, `${topic.topic} ${topic.name}`, asked.topic)));
   const classes = Object.keys(state.counts.classes);
@@ -114,7 +114,7 @@ function row(one) {
   const box = make("input", { type: "checkbox", "aria-label": `Select row ${one.name}`, onchange: () => { if (box.checked) selected.add(one.document); else selected.delete(one.document); } });
   box.checked = selected.has(one.document);
   const element = make("tr", {}, make("td", {}, box), make("td", { class: "number" }, one.name, one.flagged ? " ⚑" : ""),
-    state?.dated ? make("td", { class: "number" }, one.date ?? "") : null,
+    state.dated ? make("td", { class: "number" }, one.date ?? "") : null,
     make("td", { class: "broad" }, make("button", { type: "button", class: "opener", "data-key": `open ${one.document}`, "aria-expanded": "false", onclick: (event) => whole(element, one.document, event.currentTarget) }, make("span", { class: "clamp" }, own(one.excerpt)))),
     make("td", {}, one.labels === null ? "" : make("span", { class: one.source === "table" ? "chip given" : "chip" }, own(one.labels.length ? one.labels.join(", ") : "none"))),
     make("td", {}, own(one.prediction.join(", ")), one.prediction.length && one.confidence !== null ? make("span", { class: "muted" }, ` ${percent(one.confidence)}`) : "",

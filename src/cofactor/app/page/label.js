@@ -43,7 +43,7 @@ export function show(place) {
     make("aside", { class: "deciding", "aria-label": "Decision" }, make("div", { class: "class-finder" }, parts.field, make("kbd", {}, "c")), parts.matches, parts.classes, parts.actions),
     make("div", { class: "below" }, parts.guidelines, make("section", { class: "earlier", "aria-label": "Notes and earlier decisions" }, parts.note, make("div", { class: "head" }, make("h3", {}, "Last decisions"), parts.finder), parts.hits, parts.last))));
   showGuidelines(parts.guidelines);
-  if (state) update(state, null);
+  update(state, null);
   if (doc) showDocument(doc); else next();
 }
 
@@ -109,7 +109,7 @@ function showDocument(found) {
   parts.note.value = found?.note ?? "";
   parts.note.hidden = !found;
   if (!found) {
-    const why = queue ? `There are no more ${QUEUES[queue]} at the moment.` : !state || waiting ? "Choosing the next texts …" : state.exhausted ? "No text is left to label."
+    const why = queue ? `There are no more ${QUEUES[queue]} at the moment.` : waiting ? "Choosing the next texts …" : state.exhausted ? "No text is left to label."
       : "The last texts are open in other tabs or with other people. You can still search for one.";
     fill(parts.head);
     fill(parts.text, make("p", { class: "muted" }, why));
@@ -165,7 +165,7 @@ function showLegend(found) {
   } else {
     fill(parts.legend, make("mark", { class: "for2" }, "favours"), " ", own(found.leading),
       found.rival === null ? "" : [" · ", make("mark", { class: "against2" }, "favours"), " ", own(found.rival)],
-      state?.unchecked && ` · ${state.unchecked}`);
+      state.unchecked && [" · ", make("span", { title: state.unchecked }, "confidences unchecked")]);
   }
 }
 
@@ -210,7 +210,7 @@ function suggested(found) {
 }
 
 function showClasses() {
-  if (!state || !parts) return;
+  if (!parts) return;
   const shares = new Map((doc?.probabilities ?? []).map((one) => [one.label, one.probability]));
   const hints = new Set(suggested(doc) ?? []);
   const numbers = new Map(keyed().map((one, place) => [one, place + 1]));
@@ -234,8 +234,8 @@ function showActions() {
   const hint = suggested(doc);
   const action = (text, key, run, attributes = {}) => make("button", { type: "button", onclick: run, ...attributes }, text, " ", make("kbd", {}, key));
   refill(parts.actions,
-    state?.several && action("Confirm", "enter", confirm, { class: "confirm" }),
-    action(hint?.length ? make("span", { class: "accept" }, "Accept ", own(hint.join(", "))) : "Accept", "a", accept, { class: state?.several ? null : "confirm", "data-key": "accept", disabled: hint === null }),
+    state.several && action("Confirm", "enter", confirm, { class: "confirm" }),
+    action(hint?.length ? make("span", { class: "accept" }, "Accept ", own(hint.join(", "))) : "Accept", "a", accept, { class: state.several ? null : "confirm", "data-key": "accept", disabled: hint === null }),
     action("None", "x", () => decide([]), { title: "None of these classes" }), action("Skip", "␣", skip), action("Flag", "f", flag), action("Undo", "⌫", () => takeBack()));
 }
 
@@ -279,7 +279,7 @@ function fieldKey(event) {
   const found = matching();
   if (event.key === "Enter") {
     event.preventDefault();
-    if (found[active]) take(found[active]); else if (state?.several) { closeFinder(); confirm(); }
+    if (found[active]) take(found[active]); else if (state.several) { closeFinder(); confirm(); }
   } else if (event.key === "Escape") closeFinder();
   else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     event.preventDefault();
@@ -365,12 +365,12 @@ function choose(one) {
 }
 
 function confirm() {
-  if (state?.several && chosen.size) decide([...chosen]);
+  if (state.several && chosen.size) decide([...chosen]);
 }
 
 // Enter on a class confirms what is chosen, as everywhere on this screen; space chooses.
 function confirmByEnter(event) {
-  if (event.key !== "Enter" || !state?.several || !chosen.size) return;
+  if (event.key !== "Enter" || !state.several || !chosen.size) return;
   event.preventDefault();
   event.stopPropagation();
   if (!event.repeat) confirm();

@@ -49,4 +49,4 @@ function save() {
 
 const SAYS = { label, classes, documents, topics, progress, save };
 
-export const nextStep = (screen, now) => (now ? SAYS[screen]?.(now) ?? "" : "");
+export const nextStep = (screen, now) => SAYS[screen](now);

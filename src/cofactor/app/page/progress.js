@@ -1,6 +1,6 @@
 // The Progress screen: the accuracy, classes that are confused, calibration, labels of each class.
 
-import { attempt, change, read, state } from "./api.js";
+import { attempt, change, read } from "./api.js";
 import { bar, fill, make, own, percent, plural, reach } from "./dom.js";
 
 export const name = "progress";
@@ -18,7 +18,7 @@ export function leave() {
 }
 
 export function update(now, before) {
-  if (before && (now.decisions !== before.decisions || now.version !== before.version)) load();
+  if (now.decisions !== before.decisions || now.version !== before.version) load();
 }
 
 async function load() {
@@ -33,7 +33,7 @@ async function load() {
       figure("Reviewed texts", found.reviewed.toLocaleString("en"), `${plural(found.table, "label")} in the table, ${found.skipped} skipped, ${found.flagged} flagged`),
       figure("Classes", Object.keys(found.classes).length, `${Object.values(found.classes).filter((n) => !n).length} without labels`)),
     make("p", { class: "note" }, "One text in five is drawn at random, and its suggestion is hidden. Models that were fitted without its label predict it: this is how often the current model is right. Texts of none of the classes count as wrong; texts that the queue or you chose do not count."),
-    state.unchecked ? make("p", { class: "note" }, state.unchecked) : null,
+    found.unchecked ? make("p", { class: "note" }, found.unchecked) : null,
     found.moved ? make("p", { class: found.moved.stop ? "advice good" : "advice" }, advice(found.moved)) : null,
     found.by_class.length ? [make("h3", {}, "Random checks by class"), byClass(found.by_class)] : null,
     found.confused.length ? [make("h3", {}, "What is confused"), confused(found.confused)] : null,

@@ -28,7 +28,7 @@ export function leave() {
 }
 
 export function update(now, before) {
-  if (before && (now.version !== before.version || now.shape !== before.shape)) load();
+  if (now.version !== before.version || now.shape !== before.shape) load();
 }
 
 async function load() {
