@@ -726,7 +726,7 @@ def _expected_of_numbers(
 ) -> ExpectedScore | None:
     """Return the R² of held-out predictions within the limits of y; of logarithms also in the
     units of y."""
-    if not len(truth):  # also where classes have no label
+    if np.isnan(held_out).all():  # also where classes have no label
         return None
     predicted = held_out if coding is None else coding.limited(held_out)
     each = _each_number(score_of_numbers, truth, predicted, weights)
