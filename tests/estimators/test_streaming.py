@@ -310,7 +310,7 @@ def directly(model, X, y):
     factors = units.factors(Factors(model.representation_, A, B), -1)
     if isinstance(model, SSNMFRegressor):
         term = Term("data", "features", data, DIVERGENCES[KL])
-        return number_head(Objective((term,)), factors, targets, units.data, threads)
+        return number_head(Objective((term,)), factors, targets, units.data, threads, None)
     if coding.kind == "multilabel":
         asked = ModelRequest("sets", True, True, len(A.T), units.data)
         return tag_head(data, None, targets, asked, threads)

@@ -54,6 +54,7 @@ from cofactor.linear.views import (
     row_products,
 )
 from cofactor.targets.matrix import Targets
+from cofactor.targets.values import ValueCoding
 
 TOPIC_WEIGHT = 0.1
 """Weight of the topics' part in the scores of classes."""
@@ -506,7 +507,8 @@ def pooled_head(
     elif models.tags is not None:
         head, expected = models.tags
     else:
-        head, expected = number_head(objective, factors, targets, exponent, threads, coding)
+        of_numbers = coding if isinstance(coding, ValueCoding) else None  # not classes without mass
+        head, expected = number_head(objective, factors, targets, exponent, threads, of_numbers)
     return _measured(head, objective, factors, threads, side), expected
 
 
@@ -691,7 +693,7 @@ def number_head(
     targets: Targets,
     exponent: int,
     threads: Threads,
-    coding: Any = None,
+    coding: ValueCoding | None,
 ) -> tuple[PooledHead, ExpectedScore | None]:
     """Fit the head of numbers on representations that have not seen them."""
     data, counts = objective.terms[0].observations, objective.sample_weight
@@ -722,12 +724,10 @@ def number_head(
 
 
 def _expected_of_numbers(
-    coding: Any, truth: FloatArray, held_out: FloatArray, weights: FloatArray
+    coding: ValueCoding | None, truth: FloatArray, held_out: FloatArray, weights: FloatArray
 ) -> ExpectedScore | None:
     """Return the R² of held-out predictions within the limits of y; of logarithms also in the
     units of y."""
-    if np.isnan(held_out).all():  # also where classes have no label
-        return None
     predicted = held_out if coding is None else coding.limited(held_out)
     each = _each_number(score_of_numbers, truth, predicted, weights)
     expected = mean_score(each)
