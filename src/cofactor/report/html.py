@@ -25,6 +25,7 @@ from cofactor.io.atomic import write_whole
 from cofactor.io.json_text import to_json
 from cofactor.linear.familiar import UNLIKE_LEVEL
 from cofactor.report.document_tables import choose_points
+from cofactor.report.material import natural_key
 from cofactor.report.page_content import Prepared, downloads, prepare, sheet
 from cofactor.report.vega_script import library
 
@@ -218,7 +219,7 @@ def page_state(prepared: Prepared) -> dict[str, Any]:
         "unlike": UNLIKE_LEVEL,
         "classes": prepared.classes,
         "class_sizes": prepared.class_sizes,
-        "largest_classes": prepared.largest_classes,
+        "sorted_classes": sorted(prepared.classes, key=natural_key),
         "links": _links(prepared),
         "text": prepared.text,
         "documents": sheet(prepared.points),

@@ -58,8 +58,8 @@
   const OTHER = "other classes";
   const legendClasses = () => {
     const size = new Map(state.classes.map((name, c) => [name, state.class_sizes[c]]));
-    const largest = [...state.largest_classes].sort((a, b) => size.get(b) - size.get(a)).slice(0, LEGEND);
-    return state.largest_classes.filter((name) => largest.includes(name));
+    const largest = [...state.classes].sort((a, b) => size.get(b) - size.get(a)).slice(0, LEGEND);
+    return state.sorted_classes.filter((name) => largest.includes(name));
   };
 
   // The colours of a map by topic (field "name") or by class: names, and what the rest is called.
@@ -324,7 +324,7 @@
   function documentFilters() {
     const topics = { name: "topic", options: state.order.map((k) => [String(k), label(k)]), test: (row, value) => row.topic === Number(value) };
     const of = (name, field) => ({
-      name, options: [...state.classes].sort(byNumbers).map((each) => [each, each]), test: (row, value) => names(row[field]).includes(names(value)),
+      name, options: state.sorted_classes.map((each) => [each, each]), test: (row, value) => names(row[field]).includes(names(value)),
     });
     if (state.kind !== "classes" && state.kind !== "sets") return [topics];
     return [topics, has("class") && of("label", "class"), of("prediction", "prediction")].filter(Boolean);
