@@ -259,8 +259,8 @@ def _largest_cells(prepared: Prepared) -> list[dict[str, Any]]:
         for row in prepared.heatmap
         if row["topic"] in topics and row["class"] in classes
     ]
-    places = prepared.order.index, classes.index
-    return sorted(cells, key=lambda row: (places[0](row["topic"]), places[1](row["class"])))
+    topic_place, class_place = prepared.order.index, classes.index
+    return sorted(cells, key=lambda row: (topic_place(row["topic"]), class_place(row["class"])))
 
 
 def _links(prepared: Prepared) -> list[list[float]]:
