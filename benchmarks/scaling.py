@@ -23,7 +23,6 @@ from benchmarks import harness
 from benchmarks.data_sets import Newsgroups
 from benchmarks.harness import Row, seconds
 from cofactor import NMF, RowBlocks, SSNMFClassifier
-from cofactor.outofcore.rowblocks import as_csr
 
 Options = argparse.Namespace
 RANK, BATCH_ROWS, MEMORY_LIMIT_MB, BLOCK_CELLS = 13, 512, 700, 1 << 21
@@ -194,7 +193,8 @@ def alone(kind: str, folder: str) -> None:
         cells, seconds = blocks.nnz, iteration_of(blocks, None, iterations=3)
     else:
         parts = [blocks.block(i) for i in range(min(4, blocks.n_blocks))]
-        X = sp.csr_array(sp.vstack([as_csr(part.X) for part in parts], format="csr"))
+        matrices = [part.X.layout.as_csr(part.X.shape[1]) for part in parts]
+        X = sp.csr_array(sp.vstack(matrices, format="csr"))
         cells, seconds = X.nnz, iteration_of(X, np.concatenate([part.y for part in parts]))
     status = Path("/proc/self/status").read_text()
     peak = int(status.split("VmHWM:")[1].split()[0]) / 1024

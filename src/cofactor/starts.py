@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse as sp
 from scipy.special import ndtr, softmax
 from sklearn.utils.extmath import randomized_svd
 
@@ -96,7 +95,7 @@ def leading_profiles(data: WeightedData, rank: int, random: np.random.RandomStat
     """
     layout, shape = data.observations.layout, data.observations.shape
     values = layout.values * np.sqrt(data.counts)[layout.row_numbers()]
-    X = sp.csr_array((values, layout.column_numbers(), layout.start), shape=shape)
+    X = layout._replace(values=values).as_csr(shape[1])
     # It draws random numbers for each feature and returns fewer vectors if there are fewer.
     U, size, Vt = randomized_svd(X, rank, random_state=random, transpose=False, n_iter=POWER_STEPS)
     noise = ROUNDING_ERRORS * float(np.linalg.norm(values)) * np.finfo(data.observations.dtype).eps

@@ -1,5 +1,6 @@
 """Any number of threads gives the same bits; processes and threads of the user's own do too."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
@@ -221,12 +222,17 @@ def test_an_error_in_a_slice_is_raised_and_ends_the_pool():
 
 def test_the_second_of_two_calls_finds_the_pool_free():
     both_at_work = Barrier(2, timeout=10)
+
+    def second():
+        until = time.monotonic() + 10
+        while threads.over(np.arange(9), len, join=True) == [9]:  # the first still has the thread
+            assert time.monotonic() < until
+        return threads.map(lambda _: both_at_work.wait(), range(2))
+
     with Threads(2) as threads:
-        first, second = threads.both(
-            lambda: None, lambda: threads.map(lambda _: both_at_work.wait(), range(2))
-        )
+        first, found = threads.both(lambda: None, second)
     assert first is None
-    assert sorted(second) == [0, 1]  # two threads met there
+    assert sorted(found) == [0, 1]  # two threads met there
 
 
 def test_calls_inside_calls_wait_for_no_thread_that_waits_for_them():
@@ -236,6 +242,20 @@ def test_calls_inside_calls_wait_for_no_thread_that_waits_for_them():
         assert threads.map(outside, range(9)) == [
             [190 * k for k in range(i, i + 9)] for i in range(9)
         ]
+
+
+def test_slices_stay_whole_where_no_thread_is_idle():
+    both_busy, both_done = Barrier(2, timeout=10), Barrier(2, timeout=10)
+
+    def inside(_):
+        both_busy.wait()
+        parts = threads.over(np.arange(9), len, join=True)
+        both_done.wait()
+        return parts
+
+    with Threads(2) as threads:
+        assert threads.map(inside, range(2)) == [[9], [9]]
+        assert threads.over(np.arange(9), len, join=True) == [3, 3, 3, 3]
 
 
 @pytest.mark.parametrize(("n_jobs", "calls"), [(1, 1), (2, 4), (4, 8), (16, 8)])

@@ -9,7 +9,6 @@ from scipy import sparse as sp
 
 from cofactor import RowBlocks
 from cofactor.outofcore import RowBlocksError
-from cofactor.outofcore.rowblocks import as_csr
 from cofactor.targets.reading import known_values, labelled_mask
 
 
@@ -26,6 +25,10 @@ TARGETS = {
     "indicator": np.where(np.arange(106).reshape(53, 2) % 5 == 0, np.nan, 1.0),
     "none": None,
 }
+
+
+def as_csr(observations):
+    return observations.layout.as_csr(observations.shape[1])
 
 
 def together(blocks):

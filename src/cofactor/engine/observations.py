@@ -55,8 +55,14 @@ class Layout(NamedTuple):
         n_rows = len(self.first)
         if self.is_shared:
             return full_layout(values.reshape(n_rows, n_columns).T)
-        turned = sp.csr_array((values, self.indices, self.start), shape=(n_rows, n_columns)).tocsc()
-        return compressed_layout(turned)
+        return compressed_layout(self._replace(values=values).as_csr(n_columns).tocsc())
+
+    def as_csr(self, n_columns: int) -> sp.csr_array:
+        """Return the listed cells as a matrix; its indices are as short as their number allows."""
+        indices = self.column_numbers()
+        index = sp.get_index_dtype((indices, self.start), check_contents=True)
+        start = self.start.astype(index, copy=False)
+        return sp.csr_array((self.values, indices, start), (len(self.first), n_columns))
 
     def nonzero(self) -> Layout:
         """List only the cells whose value is not zero."""

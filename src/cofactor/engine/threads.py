@@ -6,10 +6,13 @@ The slices do not depend on the number of threads, so results are bit-identical 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
+from threading import Lock
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -42,15 +45,18 @@ class Threads:
     """Runs functions on ``n_jobs`` threads, and returns their results in order.
 
     The pool exists inside a ``with`` statement; without one, everything runs in the calling thread.
+    A call inside a call uses the threads that are idle at that moment, if any.
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.count = count_threads(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
+        self._idle, self._lock = 0, Lock()
 
     def __enter__(self) -> Threads:
         if self.count > 1:
             self._pool = ThreadPoolExecutor(self.count - 1, thread_name_prefix="cofactor")
+            self._idle = self.count - 1
         return self
 
     def __exit__(
@@ -61,29 +67,47 @@ class Threads:
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+            self._pool, self._idle = None, 0
 
     def map(self, run: Callable[[S], T], items: Iterable[S]) -> list[T]:
         """Return ``run(item)`` for each item, in order.
 
-        The calling thread does the last one, then what no thread of the pool has begun. So ``run``
-        may call this again: at worst its own thread does everything. Of several errors, the one of
-        the first item is raised, as with a single thread.
+        The calling thread begins with the last item, idle threads of the pool with the first. Of
+        several errors, the one of the first item is raised, as with a single thread.
         """
         items = list(items)
-        if self._pool is None or len(items) < 2:
+        helpers = self._take(len(items) - 1)
+        if self._pool is None or not helpers:
             return list(map(run, items))
-        *others, last = items
-        tasks = [self._pool.submit(run, item) for item in others]
+        todo, done = deque(enumerate(items)), [Future[T]() for _ in items]
+        own = chain([todo.pop()], iter(todo.pop, None))
+        others = [self._pool.submit(self._help, run, todo, done) for _ in range(helpers)]
         try:
-            tasks.append(_run_here(run, last))
-            for i in reversed(range(len(others))):
-                if tasks[i].cancel():
-                    tasks[i] = _run_here(run, others[i])
-            return [task.result() for task in tasks]
+            _work(run, own, done)
         finally:
-            for task in tasks:
-                task.cancel()
+            todo.clear()
+            # A helper that did not begin has lost its thread, as after a fork.
+            self._give_back(sum(other.cancel() for other in others))
+        return [task.result() for task in done]
+
+    def _help(
+        self, run: Callable[[S], T], todo: deque[tuple[int, S]], done: Sequence[Future[T]]
+    ) -> None:
+        try:
+            _work(run, iter(todo.popleft, None), done)
+        finally:
+            self._give_back(1)
+
+    def _take(self, wanted: int) -> int:
+        """Reserve at most as many idle threads; return their number."""
+        with self._lock:
+            taken = min(max(wanted, 0), self._idle)
+            self._idle -= taken
+        return taken
+
+    def _give_back(self, count: int) -> None:
+        with self._lock:
+            self._idle += count
 
     def both(self, one: Callable[[], S], other: Callable[[], T]) -> tuple[S, T]:
         """Return the results of two calls; the longer one should be the second.
@@ -106,11 +130,11 @@ class Threads:
 
         A part is the bounds of one slice.  ``join=True`` allows parts of several consecutive
         slices, where the result does not depend on them: each thread takes a few slices at once,
-        and a single thread takes all.
+        and takes all if no other is idle.
 
         ``out``, if given, has one row for each slice; ``run(part, rows)`` gets those of its slices.
         """
-        if join and self._pool is None:
+        if join and not self._idle:
             return [run(bounds) if out is None else run(bounds, out)]
         n = len(bounds) - 1
         count = max(1, min(n, TASKS_PER_THREAD * self.count)) if join else n
@@ -134,14 +158,18 @@ class Threads:
         return np.asarray(np.add.reduce(out))
 
 
-def _run_here(run: Callable[[S], T], item: S) -> Future[T]:
-    """Run a call in this thread, and keep its result or error."""
-    done: Future[T] = Future()
-    try:
-        done.set_result(run(item))
-    except Exception as error:
-        done.set_exception(error)
-    return done
+def _work(
+    run: Callable[[S], T], numbered: Iterable[tuple[int, S]], done: Sequence[Future[T]]
+) -> None:
+    """Run calls until none is left; note their results and errors."""
+    with suppress(IndexError):  # of an empty deque
+        for i, item in numbered:
+            try:
+                done[i].set_result(run(item))
+            except BaseException as error:
+                done[i].set_exception(error)
+                if not isinstance(error, Exception):
+                    raise
 
 
 @cache

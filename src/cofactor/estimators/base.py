@@ -46,7 +46,6 @@ from cofactor.estimators.streaming import learn_batch
 from cofactor.estimators.units import moderate
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
-from cofactor.outofcore.rowblocks import as_csr
 from cofactor.priors import Penalty
 from cofactor.targets.classes import class_weights, refuse_weightless, weigh_classes
 from cofactor.targets.matrix import Targets
@@ -508,7 +507,7 @@ class Factorization(
 
 def blocks_of(rows: RowBlocks) -> Iterator[Any]:
     """Yield the data of each block."""
-    return (as_csr(rows.block(i).X) for i in range(rows.n_blocks))
+    return (rows.block(i).X.layout.as_csr(rows.shape[1]) for i in range(rows.n_blocks))
 
 
 def _counted(targets: Targets, counts: FloatArray | None) -> Targets:

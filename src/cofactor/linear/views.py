@@ -329,7 +329,7 @@ def _stored(data: Observations) -> csr_array:
 def _nonzero(data: Observations) -> csr_array:
     layout = data.layout.nonzero()
     values = layout.values.astype(np.float64, copy=False)
-    return csr_array((values, layout.column_numbers(), layout.start), data.shape)
+    return layout._replace(values=values).as_csr(data.shape[1])
 
 
 def with_relative_weights(data: Observations) -> Observations:
@@ -357,7 +357,7 @@ def _unit_rows(rows: csr_array, scale: float) -> csr_array:
         largest[filled] = np.maximum.reduceat(rows.data, rows.indptr[filled])
         rows.data = rows.data / np.repeat(largest, lengths)  # so that squares do not overflow
         square[filled] = np.add.reduceat(rows.data**2, rows.indptr[filled])
-    rows.data = rows.data / np.repeat(np.sqrt(square) * scale, lengths)
+        rows.data /= np.repeat(np.sqrt(square) * scale, lengths)
     return rows
 
 

@@ -275,15 +275,18 @@ class RowBlocks:
         parts = []
         for i, choice in zip(every, choices(shown, share, known, numbers), strict=True):
             X, y = self.block(i)
-            parts.append(sample_block(as_csr(X), y, choice))
+            parts.append(sample_block(X.layout.as_csr(self.shape[1]), y, choice))
         return joined_sample(parts, share)
 
     def take(self, places: IntArray) -> tuple[sp.csr_array, Any]:
         """Return the rows at sorted ``places`` in memory, and their targets (None without)."""
         blocks = (self.block(i) for i in range(self.n_blocks))
         inside = split_places(places, self.bounds)
-        pairs = zip(blocks, inside, strict=True)
-        return concatenated([take_rows((as_csr(X), y), some) for (X, y), some in pairs])
+        parts = (
+            take_rows((X.layout.as_csr(self.shape[1]), y), some)
+            for (X, y), some in zip(blocks, inside, strict=True)
+        )
+        return concatenated([*parts])
 
     def share(self, cells: int) -> float:
         """Return the share of the rows that has about ``cells`` stored cells."""
@@ -304,9 +307,3 @@ def _layout(arrays: dict[str, Any], prefix: str) -> Layout:
 def _both_ways(shape: tuple[int, int], by_rows: Layout, across: Layout) -> Observations:
     turned = Observations((shape[1], shape[0]), across, zeros=True)
     return both_ways(Observations(shape, by_rows, zeros=True), turned)
-
-
-def as_csr(observations: Observations) -> sp.csr_array:
-    """Return stored rows as a matrix."""
-    layout = observations.layout
-    return sp.csr_array((layout.values, layout.indices, layout.start), shape=observations.shape)
