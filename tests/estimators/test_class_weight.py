@@ -1,5 +1,7 @@
 """The parameter class_weight: the objective, guesses and heads follow it, however rows arrive."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,7 +13,7 @@ from cofactor import SSNMFClassifier, load_model
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.io.models import save
-from cofactor.linear.pool import fit_pool
+from cofactor.linear.pool import PartlyLabelled, fit_pool
 from cofactor.outofcore import RowBlocks
 from complaints import assert_says
 
@@ -70,8 +72,9 @@ def test_regression_and_shares_of_the_pool_see_repeated_labels():
     data, labelled = observe(np.sqrt(X) + 0.5), np.ones(N, dtype=bool)
     shares, ones = np.eye(K)[TRUTH], np.ones(N)
     factor = np.array([1.0, 2.0, 8.0])[TRUTH]
-    found, _ = fit_pool(data, ones, shares, labelled, Threads(), importance=factor)
-    plain, _ = fit_pool(data, ones, shares, labelled, Threads())
+    given = PartlyLabelled(data, ones, shares, labelled)
+    found, _ = fit_pool(replace(given, importance=factor), Threads())
+    plain, _ = fit_pool(given, Threads())
     assert list(found.parts) == ["softmax"]
     assert found.expected.n_samples == plain.expected.n_samples == N
     weighted = found.model.base - plain.model.base

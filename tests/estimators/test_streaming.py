@@ -17,7 +17,7 @@ from cofactor.engine.subproblem.statistics import Statistics
 from cofactor.engine.threads import Threads
 from cofactor.estimators import supervised
 from cofactor.estimators.heads import ModelRequest, class_head, number_head, tag_head
-from cofactor.linear.pool import fit_pool
+from cofactor.linear.pool import PartlyLabelled, fit_pool
 
 KL, F, IS = "kullback-leibler", "frobenius", "itakura-saito"
 FITTED = ("components_", "target_components_", "representation_")
@@ -316,7 +316,8 @@ def directly(model, X, y):
         return tag_head(data, None, targets, asked, threads)
     groups = task.groups(targets, None, 0)
     ones = np.ones(X.shape[0])
-    pool, _ = fit_pool(data, ones, groups.shares, groups.labelled, threads, units.data)
+    given = PartlyLabelled(data, ones, groups.shares, groups.labelled, units.data)
+    pool, _ = fit_pool(given, threads)
     head = class_head(pool, factors.features, factors.targets, groups.prototypes)
     return head, pool.expected
 

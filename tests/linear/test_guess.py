@@ -10,7 +10,7 @@ import oracles
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.linear.guess import Classes, counted_guess, pooled_guess
-from cofactor.linear.pool import fit_pool
+from cofactor.linear.pool import PartlyLabelled, fit_pool
 
 N, M, K = 50, 15, 3
 RANDOM = np.random.default_rng(0)
@@ -23,7 +23,8 @@ CLASSES = Classes(np.eye(K)[Y], LABELLED, np.eye(K))
 
 def pooled(counts=None, classes=CLASSES):
     data, weights = observe(CELLS), np.ones(N) if counts is None else counts
-    pool, scores = fit_pool(data, weights, classes.shares, classes.labelled, Threads())
+    given = PartlyLabelled(data, weights, classes.shares, classes.labelled)
+    pool, scores = fit_pool(given, Threads())
     return pooled_guess(data, counts, classes, Threads(), pool, scores), pool, scores
 
 

@@ -33,6 +33,7 @@ from cofactor.linear.penalties import SOFTMAX_PENALTIES, USUAL_PENALTY
 from cofactor.linear.pool import (
     WEIGHING_GROUPS,
     ExpectedScore,
+    PartlyLabelled,
     _expected,
     _folds,
     _held_out,
@@ -42,6 +43,7 @@ from cofactor.linear.pool import (
     _Weighed,
     _with_shares,
     fit_pool,
+    held_out_scores,
     judged,
 )
 from cofactor.linear.views import FURTHER, VECTORS, Matrix, Side
@@ -91,16 +93,17 @@ class Data:
         counts = self.counts if counts is None else counts
         side = views.pop("side", None)
         with Threads(threads) as workers:
-            return fit_pool(
+            keep_samples = views.pop("keep_samples", False)
+            given = PartlyLabelled(
                 observe(cells[order]),
                 counts[order],
                 self.shares[order],
                 self.labelled[order],
-                workers,
                 exponent,
                 side=None if side is None else as_side(side)[order],
                 **views,
             )
+            return fit_pool(given, workers, keep_samples)
 
 
 def as_side(side):
@@ -548,9 +551,9 @@ def test_hostile_input_gives_finite_results(name, kind):
 
 def test_a_sample_alone():
     for cells in (np.ones((1, 3)), np.zeros((1, 3)), np.array([[1.5, 0.0, 0.2]])):
-        found, scores = fit_pool(
-            observe(cells), np.ones(1), np.ones((1, 1)), np.ones(1, dtype=bool), Threads()
-        )
+        everyone = np.ones(1, dtype=bool)
+        given = PartlyLabelled(observe(cells), np.ones(1), np.ones((1, 1)), everyone)
+        found, scores = fit_pool(given, Threads())
         assert np.isfinite(scores).all()
         assert_array_equal(found.guesses(scores), 1.0)
 
@@ -558,7 +561,8 @@ def test_a_sample_alone():
 def test_soft_labels():
     data = Data("tf-idf")
     soft = 0.8 * data.shares + 0.2 / K
-    found, scores = fit_pool(observe(data.cells), data.counts, soft, data.labelled, Threads())
+    given = PartlyLabelled(observe(data.cells), data.counts, soft, data.labelled)
+    found, scores = fit_pool(given, Threads())
     assert np.isfinite(scores).all()
     assert (scores.argmax(axis=1) == data.y)[data.labelled].mean() > 0.9
     sharp, _ = data.fit()
@@ -579,10 +583,11 @@ def test_held_out_scores_do_not_know_the_label(monkeypatch):
     y = np.arange(30) % 3
     cells = csr_array(np.eye(30))
     ones, everyone = np.ones(30), np.ones(30, dtype=bool)
-    scores = pool_module.held_out_scores(observe(cells), ones, np.eye(3)[y], everyone, Threads())
+    given = PartlyLabelled(observe(cells), ones, np.eye(3)[y], everyone)
+    scores = held_out_scores(given, Threads())
     assert np.isfinite(scores).all()
     assert (scores.argmax(axis=1) == y).mean() < 0.6
-    _, seen = fit_pool(observe(cells), ones, np.eye(3)[y], everyone, Threads())
+    _, seen = fit_pool(given, Threads())
     assert (seen.argmax(axis=1) == y).all()
 
 
@@ -592,7 +597,8 @@ def test_equal_samples_are_held_out_together():
     cells[1] = cells[0]
     labelled = y >= 0
     shares = np.eye(3)[np.maximum(y, 0)]
-    scores = pool_module.held_out_scores(observe(cells), np.ones(8), shares, labelled, Threads())
+    given = PartlyLabelled(observe(cells), np.ones(8), shares, labelled)
+    scores = held_out_scores(given, Threads())
     assert np.isnan(scores[6:]).all()  # a single label, and none
     assert np.isfinite(scores[:6]).all()
     assert_array_equal(scores[0], scores[1])
@@ -825,8 +831,9 @@ def test_held_out_scores_are_those_of_the_expected_score():
     data = Data(n=120, per_class=6)
     side = data.vectors(2.0)
     pool, _ = data.fit(side=side)
-    given = observe(data.cells), data.counts, data.shares, data.labelled, Threads()
-    scores = pool_module.held_out_scores(*given, side=as_side(side), every=False)
+    known = data.counts, data.shares, data.labelled
+    given = PartlyLabelled(observe(data.cells), *known, side=as_side(side))
+    scores = held_out_scores(given, Threads(), every=False)
     out = np.flatnonzero(~np.isnan(scores[:, 0]))
     confidence, right, _ = pool.held_out
     assert_allclose(np.sort(softmax(scores[out], axis=1).max(axis=1)), np.sort(confidence))
@@ -917,9 +924,11 @@ def test_held_out_samples_of_both_views_are_the_same(width, monkeypatch):
 def test_held_out_scores_see_vectors():
     data = Data(n=60, per_class=10)
     mixed, everyone = data.cells[data.random.permutation(60)], np.ones(60, dtype=bool)
-    given = observe(mixed), np.ones(60), data.shares, everyone, Threads()
+    known = observe(mixed), np.ones(60), data.shares, everyone
     right = [
-        np.mean(pool_module.held_out_scores(*given, side=side).argmax(axis=1) == data.y)
+        np.mean(
+            held_out_scores(PartlyLabelled(*known, side=side), Threads()).argmax(axis=1) == data.y
+        )
         for side in (None, as_side(data.vectors(0.2)))
     ]
     assert right[0] < 0.6

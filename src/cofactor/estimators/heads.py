@@ -41,7 +41,7 @@ from cofactor.linear.numbers import (
     r_squared,
     score_of_numbers,
 )
-from cofactor.linear.pool import ExpectedScore, Pool, fit_pool, held_out_scores
+from cofactor.linear.pool import ExpectedScore, PartlyLabelled, Pool, fit_pool, held_out_scores
 from cofactor.linear.views import (
     FURTHER,
     VECTORS,
@@ -423,36 +423,26 @@ def fit_linear_models(
     pool, scores, tags = None, None, None
     if groups is not None and asked.kind == "classes":
         if asked.head or not groups.labelled.all():
-            pool, scores = _fit_pool(asked, data, counts, groups, threads, side)
+            given = _partly_labelled(groups, data, counts, asked.exponent, side, asked.exposed)
+            pool, scores = fit_pool(given, threads, keep_samples=asked.head)
     elif asked.kind == "sets" and asked.head and targets is not None and targets.labelled.any():
         tags = tag_head(data, counts, targets, asked, threads)
     present = None if groups is None else groups.prototypes
     return LinearModels(pool, scores, present, tags, key)
 
 
-def _fit_pool(
-    asked: ModelRequest,
+def _partly_labelled(
+    groups: Classes,
     data: Observations,
     counts: FloatArray | None,
-    groups: Classes,
-    threads: Threads,
+    exponent: int,
     side: Side | None,
-) -> tuple[Pool, Any]:
+    exposed: bool,
+) -> PartlyLabelled:
     weights = np.ones(data.shape[0]) if counts is None else counts
     importance, _ = unit_weights(groups.importance, literal=True)
-    return fit_pool(
-        data,
-        weights,
-        groups.shares,
-        groups.labelled,
-        threads,
-        asked.exponent,
-        groups.confidence,
-        importance,
-        side,
-        exposed=asked.exposed,
-        keep_samples=asked.head,
-    )
+    known = groups.shares, groups.labelled, exponent, groups.confidence, importance
+    return PartlyLabelled(data, weights, *known, side, exposed)
 
 
 def _models_key(
@@ -646,9 +636,10 @@ def held_out_predictions(
     n, k = data.shape[0], targets.n_targets
     out = np.full((n, k), np.nan)
     if kind == "classes":
-        how: dict[str, Any] = {"exponent": exponent, "side": side, "exposed": exposed}
-        weights = np.ones(n) if counts is None else counts
-        return out if groups is None else _held_out_classes(data, weights, groups, threads, **how)
+        if groups is None:
+            return out
+        given = _partly_labelled(groups, data, counts, exponent, side, exposed)
+        return _held_out_classes(groups, held_out_scores(given, threads, every=False))
     if kind == "sets":
         _, rows, found, problem = _tag_problem(
             data, counts, targets, exponent, threads, exposed=exposed
@@ -665,22 +656,8 @@ def held_out_predictions(
     return out
 
 
-def _held_out_classes(
-    data: Observations, counts: FloatArray, groups: Classes, threads: Threads, **how: Any
-) -> FloatArray:
-    """Return held-out scores of classes; ``how`` are arguments of `held_out_scores`."""
-    importance, _ = unit_weights(groups.importance, literal=True)
-    scores = held_out_scores(
-        data,
-        counts,
-        groups.shares,
-        groups.labelled,
-        threads,
-        confidence=groups.confidence,
-        importance=importance,
-        every=False,
-        **how,
-    )
+def _held_out_classes(groups: Classes, scores: FloatArray) -> FloatArray:
+    """Return held-out scores of all classes; classes without labels have the lowest."""
     out = np.full((len(scores), groups.prototypes.shape[1]), ABSENT_CLASS_SCORE)
     out[:, groups.prototypes.argmax(axis=1)] = scores
     out[np.isnan(scores).any(axis=1)] = np.nan

@@ -231,40 +231,50 @@ class Pool:
         return np.asarray(Q / Q.sum(axis=1, keepdims=True))
 
 
+@dataclass(frozen=True, eq=False)
+class PartlyLabelled:
+    """Samples of which some have known classes.
+
+    Parameters
+    ----------
+    data : Observations
+        Features, divided by 2**exponent.
+    counts : array (n,)
+        Sample weights.
+    shares : array (n, k)
+        Classes of the labelled samples.
+    labelled : array (n,) of bool
+    exponent : int, default=0
+    confidence : array (n,), optional
+        Weights of the labels, up to 1.
+    importance : array (n,), optional
+        Weights of their classes.
+    side : Side, optional
+        What is known of the samples beside the data.
+    exposed : bool, default=False
+        Whether totals are scales: principal axes of the features take their place.
+    """
+
+    data: Observations
+    counts: FloatArray
+    shares: FloatArray
+    labelled: BoolArray
+    exponent: int = 0
+    confidence: FloatArray | None = None
+    importance: FloatArray | None = None
+    side: Side | None = None
+    exposed: bool = False
+
+
 def fit_pool(
-    data: Observations,
-    counts: FloatArray,
-    shares: FloatArray,
-    labelled: BoolArray,
-    threads: Threads,
-    exponent: int = 0,
-    confidence: FloatArray | None = None,
-    importance: FloatArray | None = None,
-    side: Side | None = None,
-    exposed: bool = False,
-    keep_samples: bool = False,
+    given: PartlyLabelled, threads: Threads, keep_samples: bool = False
 ) -> tuple[Pool, FloatArray]:
     """Fit the pool; return it and the scores of all samples.
 
-    ``shares`` are the classes of the labelled samples and ``confidence`` their weights, up to 1;
-    ``importance`` are the weights of their classes. The data were divided by 2**exponent. ``side``
-    is what is known of the samples beside the data. If totals are scales (``exposed``), principal
-    axes of the features take their place. ``keep_samples``: keep labelled samples, so that others
-    can be compared with them.
+    ``keep_samples``: keep labelled samples, so that others can be compared with them.
     """
     with one_blas_thread():
-        problem = _prepare(
-            data,
-            counts,
-            shares,
-            labelled,
-            threads,
-            exponent=exponent,
-            confidence=confidence,
-            importance=importance,
-            side=side,
-            exposed=exposed,
-        )
+        problem = _prepare(given, threads)
         view, V, _, samples, labels, views, of_side = problem
         familiar, fit = threads.both(
             lambda: familiar_samples(samples, labels) if keep_samples else None,
@@ -277,10 +287,10 @@ def fit_pool(
         base = np.sum([model.base for model in models.values()], axis=0)
         model = LinearModel(own.weights, base)
         scores = model.scores(Matrix(V, threads))
-        seen = of_side.of(side, threads)
+        seen = of_side.of(given.side, threads)
         for name, rows in seen.items():
             scores = scores + rows.times(models[name].weights)
-        sharpness = _sharpness(scores[~labelled & (counts > 0)])
+        sharpness = _sharpness(scores[~given.labelled & (given.counts > 0)])
         held_out = expected = unlike = None
         if (weighed := fit.weighed) is not None:
             held_out = _judged(weighed, labels)
@@ -303,32 +313,22 @@ def fit_pool(
     return pool, scores
 
 
-def held_out_scores(
-    data: Observations,
-    counts: FloatArray,
-    shares: FloatArray,
-    labelled: BoolArray,
-    threads: Threads,
-    *,
-    every: bool = True,
-    **given: Any,
-) -> FloatArray:
+def held_out_scores(given: PartlyLabelled, threads: Threads, every: bool = True) -> FloatArray:
     """Return scores of the labelled samples by pools that do not know their labels.
 
     Equal samples with equal labels are held out together. Rows of other samples, and of classes
-    with a single label, are NaN. Parameters, also the ``given`` ones, are those of `fit_pool`;
-    without ``every``, only those labels are held out that `fit_pool` holds out, and the expected
-    score is that of these rows.
+    with a single label, are NaN. Without ``every``, only those labels are held out that `fit_pool`
+    holds out, and the expected score is that of these rows.
     """
     with one_blas_thread():
-        problem = _prepare(data, counts, shares, labelled, threads, **given)
+        problem = _prepare(given, threads)
         views, found = problem.views, np.full(problem.labels.shares.shape, np.nan)
         # Only the correction of vectors needs the final models.
         corrected = views[-1].vectors
         held = _fit_parts(views, every).weighed if corrected else _weigh(views, every)
         if held is not None:
             found[held.out] = held.unseen
-    return problem.distinct.of_each(found, len(shares))
+    return problem.distinct.of_each(found, len(given.shares))
 
 
 class _PreparedViews(NamedTuple):
@@ -345,26 +345,15 @@ class _PreparedViews(NamedTuple):
     side: SideViews
 
 
-def _prepare(
-    data: Observations,
-    counts: FloatArray,
-    shares: FloatArray,
-    labelled: BoolArray,
-    threads: Threads,
-    *,
-    exponent: int = 0,
-    confidence: FloatArray | None = None,
-    importance: FloatArray | None = None,
-    side: Side | None = None,
-    exposed: bool = False,
-) -> _PreparedViews:
-    """Prepare samples for the fit of a pool; parameters are those of `fit_pool`."""
-    view = choose_view(data, counts, exponent, exposed=exposed)
-    V = view.of(data)
-    distinct = distinct_rows(V, shares, labelled, counts, side)
+def _prepare(given: PartlyLabelled, threads: Threads) -> _PreparedViews:
+    counts, shares = given.counts, given.shares
+    confidence, importance = given.confidence, given.importance
+    view = choose_view(given.data, counts, given.exponent, exposed=given.exposed)
+    V = view.of(given.data)
+    distinct = distinct_rows(V, shares, given.labelled, counts, given.side)
     X = Matrix(V[distinct.rows], threads)
-    shown, of_side = _shown(X, distinct, side, exposed)
-    known = labelled[distinct.rows]
+    shown, of_side = _shown(X, distinct, given.side, given.exposed)
+    known = given.labelled[distinct.rows]
     trusted = counts if confidence is None else counts * confidence
     labels = Labels(
         np.where(known[:, None], shares[distinct.rows], 0.0),

@@ -20,7 +20,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.linear.multilabel import held_out_log_likelihoods
-from cofactor.linear.pool import held_out_scores
+from cofactor.linear.pool import PartlyLabelled, held_out_scores
 from cofactor.linear.views import Matrix
 from cofactor.targets.classes import encode_classes
 from cofactor.targets.reading import is_matrix, known_labels, read_column, readable
@@ -164,7 +164,8 @@ def _is_clear(gain: FloatArray) -> bool:
 def _of_classes(X: Any, labels: TrialLabels, threads: Threads) -> FloatArray:
     """Return the held-out log-likelihood of each label; NaN for unlabelled documents."""
     shares = labels.cells.toarray()
-    scores = held_out_scores(observe(X), np.ones(len(shares)), shares, labels.labelled, threads)
+    given = PartlyLabelled(observe(X), np.ones(len(shares)), shares, labels.labelled)
+    scores = held_out_scores(given, threads)
     return np.asarray(log_softmax(scores, axis=1)[np.arange(len(shares)), shares.argmax(axis=1)])
 
 

@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.errors import Parameter, ParameterError
-from cofactor.linear.pool import held_out_scores
+from cofactor.linear.pool import PartlyLabelled, held_out_scores
 from cofactor.linear.views import Side
 from cofactor.targets.classes import encode_classes, label_shares, read_targets
 from cofactor.text.describe.table import Table
@@ -95,9 +95,10 @@ def judge_labels(
     found = np.full(shares.shape, -np.inf)
     with Threads(n_jobs) as threads:
         ones = np.ones(len(labels))
-        scores = held_out_scores(
-            observe(X), ones, shares[:, seen], judged, threads, side=side, exposed=exposed
+        given = PartlyLabelled(
+            observe(X), ones, shares[:, seen], judged, side=side, exposed=exposed
         )
+        scores = held_out_scores(given, threads)
     found[:, seen] = log_softmax(scores, axis=1)
     return found
 
