@@ -8,6 +8,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 from scipy import sparse as sp
+from threadpoolctl import threadpool_info
 
 import oracles
 from cofactor import NMF, SSNMFClassifier
@@ -15,7 +16,14 @@ from cofactor.engine.factors import cross, pad
 from cofactor.engine.fitting import minimise
 from cofactor.engine.observations import sparse
 from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
-from cofactor.engine.threads import N_SLICES, Threads, balanced_slices, count_threads, even_slices
+from cofactor.engine.threads import (
+    N_SLICES,
+    Threads,
+    balanced_slices,
+    count_threads,
+    even_slices,
+    one_blas_thread,
+)
 from cofactor.priors import Penalty
 from strategies import DESCENT_PAIRS, PAIRS, STORAGES, assert_same_bits, draw, short
 
@@ -268,3 +276,28 @@ def test_joined_slices_cover_all_rows_in_few_calls(n_jobs, calls):
     assert [low for low, _ in pairs] == [0, *(high for _, high in pairs[:-1])]
     assert pairs[-1][1] == 30
     assert {low for low, _ in pairs} <= set(bounds.tolist())
+
+
+def blas_threads():
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+
+def test_fits_side_by_side_keep_the_limit_of_the_other():
+    """The first that ends must not give threads back to the library while another one computes."""
+    before = blas_threads()
+    with one_blas_thread():
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_linear_algebra_library_has_one_thread_while_a_pool_is_open(n_jobs):
+    before = blas_threads()
+    with Threads(n_jobs) as threads:
+        assert threads.map(lambda _: blas_threads(), range(3)) == [{1}] * 3
+    assert blas_threads() == before
+    with pytest.raises(KeyError), Threads(n_jobs) as threads:
+        threads.map({}.__getitem__, range(3))
+    assert blas_threads() == before

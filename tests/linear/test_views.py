@@ -305,20 +305,3 @@ def test_a_zero_vector_counts_as_the_mean():
     assert_allclose(padded.mean, view.mean)
     assert padded.scale == pytest.approx(view.scale)
     assert_array_equal(view.of(np.zeros((1, 5))), np.zeros((1, 5)))
-
-
-def test_fits_side_by_side_keep_the_limit_of_the_other():
-    """The first that ends must not give threads back to the library while another one computes."""
-    from threadpoolctl import threadpool_info
-
-    from cofactor.linear.views import one_blas_thread
-
-    def threads():
-        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
-
-    before = threads()
-    with one_blas_thread():
-        with one_blas_thread():
-            assert threads() == {1}
-        assert threads() == {1}
-    assert threads() == before

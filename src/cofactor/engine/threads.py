@@ -1,6 +1,8 @@
 """A pool of threads over fixed slices of rows.
 
 The slices do not depend on the number of threads, so results are bit-identical for any number.
+While a pool is open, the linear algebra library has one thread (`one_blas_thread`): our products
+are small, so its threads would only wait for cores that ours use.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ContextDecorator, suppress
 from functools import cache
 from itertools import chain, pairwise
 from threading import Lock
@@ -41,6 +43,49 @@ def count_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
+class _OneBlasThread(ContextDecorator):
+    """Limits the linear algebra library to one thread while somebody is inside.
+
+    The limit holds for the whole process. So the last thread that leaves lifts it, and fits side by
+    side do not change each other's last bits.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.inside = Lock(), 0
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.inside:
+                self.limit = _libraries().limit(limits=1, user_api="blas")
+            self.inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if not self.inside:
+                self.limit.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+@cache
+def _libraries() -> Any:
+    import scipy.linalg  # noqa: F401 - so that its library, which is not numpy's, is found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> ContextDecorator:
+    """Limit the linear algebra library to one thread, in a ``with`` statement or a function.
+
+    More threads cost time in small products, and they could change the last bits.
+    """
+    return _ONE_BLAS_THREAD
+
+
 class Threads:
     """Runs functions on ``n_jobs`` threads, and returns their results in order.
 
@@ -54,6 +99,7 @@ class Threads:
         self._idle, self._lock = 0, Lock()
 
     def __enter__(self) -> Threads:
+        _ONE_BLAS_THREAD.__enter__()
         if self.count > 1:
             self._pool = ThreadPoolExecutor(self.count - 1, thread_name_prefix="cofactor")
             self._idle = self.count - 1
@@ -65,9 +111,12 @@ class Threads:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool, self._idle = None, 0
+        try:
+            if self._pool is not None:
+                self._pool.shutdown(wait=True, cancel_futures=True)
+                self._pool, self._idle = None, 0
+        finally:
+            _ONE_BLAS_THREAD.__exit__()
 
     def map(self, run: Callable[[S], T], items: Iterable[S]) -> list[T]:
         """Return ``run(item)`` for each item, in order.

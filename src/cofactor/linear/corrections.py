@@ -25,7 +25,7 @@ from cofactor.linear.calibration import scale_classes
 from cofactor.linear.folds import assign_folds
 from cofactor.linear.parts import LinearModel, normalised, softmax_regression
 from cofactor.linear.penalties import USUAL_PENALTY
-from cofactor.linear.views import Matrix, one_blas_thread
+from cofactor.linear.views import Matrix
 
 RATIO_SMOOTHING = 0.3
 """Added to each feature's sum in each class. It is more than in the guesses, because features that
@@ -87,18 +87,17 @@ def correct_scores(rows: ScoredRows, harder: ScoredRows, new: BoolArray) -> Corr
     folds = assign_folds(groups, CORRECTION_FOLDS, min_size=CORRECTION_FOLDS)
     held = (rows.shares == 1.0) & (folds >= 0)[:, None]
     tested = new & held.any(axis=0)
-    with one_blas_thread():
-        added = _learn(rows, new)
-        if not tested.any():
-            return Correction(added, np.ones(len(new)), np.zeros(len(new)))
-        unseen = [
-            harder.select(np.flatnonzero(folds == fold)).moved(
-                _learn(rows.select(np.flatnonzero(folds != fold)), new)
-            )
-            for fold in range(CORRECTION_FOLDS)
-        ]
-        scores, shares, weights = (np.concatenate([one[i] for one in unseen]) for i in range(1, 4))
-        return Correction(added, *scale_classes(scores, shares, weights, tested))
+    added = _learn(rows, new)
+    if not tested.any():
+        return Correction(added, np.ones(len(new)), np.zeros(len(new)))
+    unseen = [
+        harder.select(np.flatnonzero(folds == fold)).moved(
+            _learn(rows.select(np.flatnonzero(folds != fold)), new)
+        )
+        for fold in range(CORRECTION_FOLDS)
+    ]
+    scores, shares, weights = (np.concatenate([one[i] for one in unseen]) for i in range(1, 4))
+    return Correction(added, *scale_classes(scores, shares, weights, tested))
 
 
 def _learn(rows: ScoredRows, new: BoolArray) -> LinearModel:

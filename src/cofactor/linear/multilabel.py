@@ -23,7 +23,7 @@ from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.parts import LinearModel
 from cofactor.linear.penalties import LOGISTIC_PENALTIES, USUAL_PENALTY
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.views import Matrix, one_blas_thread
+from cofactor.linear.views import Matrix
 from cofactor.metrics.accuracy import wilson_interval
 
 MAX_CROSS_VALIDATED_ROWS = 3000
@@ -81,16 +81,15 @@ def fit_tags(X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = No
     known : array (n, k) or None
         Which cells of Y are known; None means all.
     """
-    with one_blas_thread():
-        if len(counts) < _folds_of(len(counts)):
-            model = logistic_regressions(X, Y, counts, USUAL_PENALTY, known)
-            return TagModel(model, np.zeros(Y.shape[1]), ProbabilityCurve(), USUAL_PENALTY, None)
-        penalty, held_out, _ = _CrossValidation(X, Y, counts, known).held_out()
-        model = logistic_regressions(X, Y, counts, penalty, known)
-        pooled = sum(held_out[1:], held_out[0])
-        rule = best_rule(held_out)
-        thresholds = above_base(SCORE_EDGES[rule.places(pooled)], model.base)
-        return TagModel(model, thresholds, pooled.curve(), penalty, expected_of(held_out, rule))
+    if len(counts) < _folds_of(len(counts)):
+        model = logistic_regressions(X, Y, counts, USUAL_PENALTY, known)
+        return TagModel(model, np.zeros(Y.shape[1]), ProbabilityCurve(), USUAL_PENALTY, None)
+    penalty, held_out, _ = _CrossValidation(X, Y, counts, known).held_out()
+    model = logistic_regressions(X, Y, counts, penalty, known)
+    pooled = sum(held_out[1:], held_out[0])
+    rule = best_rule(held_out)
+    thresholds = above_base(SCORE_EDGES[rule.places(pooled)], model.base)
+    return TagModel(model, thresholds, pooled.curve(), penalty, expected_of(held_out, rule))
 
 
 # ---- logistic regressions
@@ -364,14 +363,13 @@ def held_out_tags(
     leads = np.full(Y.shape, np.nan)
     if len(counts) < _folds_of(len(counts)):
         return leads
-    with one_blas_thread():
-        cross = _CrossValidation(X, Y, counts, known)
-        _, held_out, models = cross.held_out()
-        rule = best_rule(held_out)
-        for i, (_, test) in enumerate(cross.folds()):
-            others = [other for j, other in enumerate(held_out) if j != i]
-            thresholds = SCORE_EDGES[rule.places(sum(others[1:], others[0]))]
-            leads[test] = models[i].scores(X.select(test)) - thresholds
+    cross = _CrossValidation(X, Y, counts, known)
+    _, held_out, models = cross.held_out()
+    rule = best_rule(held_out)
+    for i, (_, test) in enumerate(cross.folds()):
+        others = [other for j, other in enumerate(held_out) if j != i]
+        thresholds = SCORE_EDGES[rule.places(sum(others[1:], others[0]))]
+        leads[test] = models[i].scores(X.select(test)) - thresholds
     return leads
 
 
@@ -382,14 +380,13 @@ def held_out_log_likelihoods(X: Matrix, Y: Any, known: BoolArray | None = None) 
     """
     n = X.shape[0]
     out, folds = np.zeros(n), assign_folds(np.zeros(n, dtype=np.int64), _folds_of(n))
-    with one_blas_thread():
-        for fold in range(folds.max(initial=-1) + 1):
-            test, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            some = None if known is None else known[rest]
-            parts = X.select(rest), Y[rest], np.ones(len(rest))
-            Z = logistic_regressions(*parts, USUAL_PENALTY, some).scores(X.select(test))
-            gain = Y[test].toarray() * Z - np.logaddexp(0.0, Z)
-            out[test] = (gain if known is None else gain * known[test]).sum(axis=1)
+    for fold in range(folds.max(initial=-1) + 1):
+        test, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        some = None if known is None else known[rest]
+        parts = X.select(rest), Y[rest], np.ones(len(rest))
+        Z = logistic_regressions(*parts, USUAL_PENALTY, some).scores(X.select(test))
+        gain = Y[test].toarray() * Z - np.logaddexp(0.0, Z)
+        out[test] = (gain if known is None else gain * known[test]).sum(axis=1)
     return out
 
 

@@ -23,7 +23,7 @@ from cofactor._types import FloatArray
 from cofactor.linear.folds import assign_folds
 from cofactor.linear.penalties import TOPIC_PENALTIES, WORD_PENALTIES
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.views import Matrix, one_blas_thread
+from cofactor.linear.views import Matrix
 
 TOPIC_MIX = 0.4
 """Weight of the topics where words explain nothing."""
@@ -118,19 +118,18 @@ def fit_numbers(
     counts : array (n,)
         How often each sample counts.
     """
-    with one_blas_thread():
-        scale = _fit_size(totals, counts)
-        size, spread = scale.of(totals)[:, None], _spread(topics, counts)
-        words = X.beside(WORDS_SIZE * size)
-        shares = Matrix(topics / spread, X.threads).beside(TOPICS_SIZE * size)
-        fits, held_out = [], np.full(Y.shape, np.nan)
-        for y, predicted in zip(Y.T, held_out.T, strict=True):
-            rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
-            parts = words.select(rows), shares.select(rows)
-            scored = counts[rows] * X.filled_rows[rows]
-            fit, tested = _fit_target(*parts, y[rows], counts[rows], scored)
-            fits.append(fit)
-            predicted[rows[scored > 0]] = tested[scored > 0]
+    scale = _fit_size(totals, counts)
+    size, spread = scale.of(totals)[:, None], _spread(topics, counts)
+    words = X.beside(WORDS_SIZE * size)
+    shares = Matrix(topics / spread, X.threads).beside(TOPICS_SIZE * size)
+    fits, held_out = [], np.full(Y.shape, np.nan)
+    for y, predicted in zip(Y.T, held_out.T, strict=True):
+        rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
+        parts = words.select(rows), shares.select(rows)
+        scored = counts[rows] * X.filled_rows[rows]
+        fit, tested = _fit_target(*parts, y[rows], counts[rows], scored)
+        fits.append(fit)
+        predicted[rows[scored > 0]] = tested[scored > 0]
     W, T, base, mix, penalties, half_width = zip(*fits, strict=True)
     on_words, on_topics = np.stack(W, axis=1), np.stack(T, axis=1)
     on_size = WORDS_SIZE * on_words[-1] + TOPICS_SIZE * on_topics[-1]
@@ -221,18 +220,17 @@ def held_out_numbers(
 ) -> FloatArray:
     """Return the held-out predictions of `fit_numbers`, without fitting the rest."""
     out = np.full(Y.shape, np.nan)
-    with one_blas_thread():
-        size = _fit_size(totals, counts).of(totals)[:, None]
-        words = X.beside(WORDS_SIZE * size)
-        for y, predicted in zip(Y.T, out.T, strict=True):
-            rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
-            tested = rows[X.filled_rows[rows]]
-            known = y[rows]
-            unit = float(np.abs(known).max(initial=0.0)) or 1.0
-            told = np.full(len(known), np.average(known, weights=counts[rows]) if len(rows) else 0)
-            if len(known) > 1 and np.ptp(known) > 0:
-                told = unit * _fit_words(words.select(rows), known / unit, counts[rows])[2]
-            predicted[tested] = told[X.filled_rows[rows]]
+    size = _fit_size(totals, counts).of(totals)[:, None]
+    words = X.beside(WORDS_SIZE * size)
+    for y, predicted in zip(Y.T, out.T, strict=True):
+        rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
+        tested = rows[X.filled_rows[rows]]
+        known = y[rows]
+        unit = float(np.abs(known).max(initial=0.0)) or 1.0
+        told = np.full(len(known), np.average(known, weights=counts[rows]) if len(rows) else 0)
+        if len(known) > 1 and np.ptp(known) > 0:
+            told = unit * _fit_words(words.select(rows), known / unit, counts[rows])[2]
+        predicted[tested] = told[X.filled_rows[rows]]
     return out
 
 

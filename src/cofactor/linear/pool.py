@@ -44,17 +44,7 @@ from cofactor.linear.parts import (
     softmax_regression,
 )
 from cofactor.linear.penalties import SOFTMAX_PENALTIES, USUAL_PENALTY
-from cofactor.linear.views import (
-    FURTHER,
-    VECTORS,
-    Axes,
-    Matrix,
-    Side,
-    SideViews,
-    View,
-    choose_view,
-    one_blas_thread,
-)
+from cofactor.linear.views import FURTHER, VECTORS, Axes, Matrix, Side, SideViews, View, choose_view
 from cofactor.metrics.accuracy import wilson_interval
 
 MAX_TEN_FOLD_LABELS = 60
@@ -273,30 +263,27 @@ def fit_pool(
 
     ``keep_samples``: keep labelled samples, so that others can be compared with them.
     """
-    with one_blas_thread():
-        problem = _prepare(given, threads)
-        view, V, _, samples, labels, views, of_side = problem
-        familiar, fit = threads.both(
-            lambda: familiar_samples(samples, labels) if keep_samples else None,
-            lambda: _fit_parts(views),
-        )
-        models = {
-            parts.name: parts.fold(model) for parts, model in zip(views, fit.models, strict=True)
-        }
-        own = _sum([model for name, model in models.items() if name in (FEATURES, AXES)])
-        base = np.sum([model.base for model in models.values()], axis=0)
-        model = LinearModel(own.weights, base)
-        scores = model.scores(Matrix(V, threads))
-        seen = of_side.of(given.side, threads)
-        for name, rows in seen.items():
-            scores = scores + rows.times(models[name].weights)
-        sharpness = _sharpness(scores[~given.labelled & (given.counts > 0)])
-        held_out = expected = unlike = None
-        if (weighed := fit.weighed) is not None:
-            held_out = _judged(weighed, labels)
-            expected = _expected(held_out)
-            if familiar is not None:
-                unlike = unlike_held_out(familiar, samples, labels, weighed.out, weighed.unseen)
+    problem = _prepare(given, threads)
+    view, V, _, samples, labels, views, of_side = problem
+    familiar, fit = threads.both(
+        lambda: familiar_samples(samples, labels) if keep_samples else None,
+        lambda: _fit_parts(views),
+    )
+    models = {parts.name: parts.fold(model) for parts, model in zip(views, fit.models, strict=True)}
+    own = _sum([model for name, model in models.items() if name in (FEATURES, AXES)])
+    base = np.sum([model.base for model in models.values()], axis=0)
+    model = LinearModel(own.weights, base)
+    scores = model.scores(Matrix(V, threads))
+    seen = of_side.of(given.side, threads)
+    for name, rows in seen.items():
+        scores = scores + rows.times(models[name].weights)
+    sharpness = _sharpness(scores[~given.labelled & (given.counts > 0)])
+    held_out = expected = unlike = None
+    if (weighed := fit.weighed) is not None:
+        held_out = _judged(weighed, labels)
+        expected = _expected(held_out)
+        if familiar is not None:
+            unlike = unlike_held_out(familiar, samples, labels, weighed.out, weighed.unseen)
     pool = Pool(
         view,
         model,
@@ -320,14 +307,13 @@ def held_out_scores(given: PartlyLabelled, threads: Threads, every: bool = True)
     with a single label, are NaN. Without ``every``, only those labels are held out that `fit_pool`
     holds out, and the expected score is that of these rows.
     """
-    with one_blas_thread():
-        problem = _prepare(given, threads)
-        views, found = problem.views, np.full(problem.labels.shares.shape, np.nan)
-        # Only the correction of vectors needs the final models.
-        corrected = views[-1].vectors
-        held = _fit_parts(views, every).weighed if corrected else _weigh(views, every)
-        if held is not None:
-            found[held.out] = held.unseen
+    problem = _prepare(given, threads)
+    views, found = problem.views, np.full(problem.labels.shares.shape, np.nan)
+    # Only the correction of vectors needs the final models.
+    corrected = views[-1].vectors
+    held = _fit_parts(views, every).weighed if corrected else _weigh(views, every)
+    if held is not None:
+        found[held.out] = held.unseen
     return problem.distinct.of_each(found, len(given.shares))
 
 

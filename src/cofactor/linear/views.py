@@ -22,15 +22,12 @@ not scaled apart: that costs 2 to 10 points of accuracy with few labels.
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from threading import Lock
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse, vstack
-from threadpoolctl import ThreadpoolController
 
 from cofactor._fields import FieldSizes, array, instance, number
 from cofactor._types import BoolArray, FloatArray, IntArray
@@ -362,46 +359,6 @@ def _unit_rows(rows: csr_array, scale: float) -> csr_array:
 
 
 # ---- what a view shows
-
-
-class _OneBlasThread:
-    """Limits the linear algebra library to one thread while somebody is inside.
-
-    The limit holds for the whole process. So the last thread that leaves lifts it, and fits side by
-    side do not change each other's last bits.
-    """
-
-    def __init__(self) -> None:
-        self.lock, self.inside = Lock(), 0
-        self.limit: Any = None
-
-    def __enter__(self) -> None:
-        with self.lock:
-            if not self.inside:
-                self.limit = _libraries().limit(limits=1, user_api="blas")
-            self.inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self.lock:
-            self.inside -= 1
-            if not self.inside:
-                self.limit.restore_original_limits()
-
-
-_ONE_BLAS_THREAD = _OneBlasThread()
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> AbstractContextManager[None]:
-    """Limit the linear algebra library to one thread.
-
-    Our products are small, so more threads cost time, and they could change the last bits.
-    """
-    return _ONE_BLAS_THREAD
 
 
 def row_products(values: Any, F: FloatArray, threads: Threads) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import BoolArray, FloatArray, IntArray
+from cofactor.engine.threads import one_blas_thread
 from cofactor.estimators.inference import topic_shares
 from cofactor.metrics.topics import top_places
 
@@ -85,6 +86,7 @@ def shown_words(components: FloatArray, ranking: IntArray | None, n: int) -> lis
     return [_joined(row[row >= 0], top, n) for row, top in zip(ranking, tops, strict=True)]
 
 
+@one_blas_thread()
 def rank_words(
     X: Any, S: FloatArray, components: FloatArray, pinned: dict[int, list[int]] | None = None
 ) -> IntArray:
