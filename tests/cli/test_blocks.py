@@ -149,10 +149,15 @@ def test_a_large_table_is_described_by_some_of_its_rows(place, tmp_path, monkeyp
     texts = [make_rows(240)[i][1] for i in kept]
     np.testing.assert_array_equal(model.document_topics_, model.transform(texts))
     assert len(model.estimator_.representation_) == 80
+    assert model.fitted.corpus.n_documents == 240
+    assert "| samples | 240 |" in (tmp_path / "m" / "README.md").read_text()
     if all(map(has, ("altair", "vl_convert", "jinja2"))):  # those rows are read for a report
         said = cofactor("report", tmp_path / "m", "-o", tmp_path / "r.html")
         assert "no longer exist" not in said.stderr
-        assert "80 documents" in (tmp_path / "r.html").read_text().replace("\n", " ")
+        page = " ".join((tmp_path / "r.html").read_text().split())
+        assert "of the fit’s 240" in page
+        assert "expected<" in page
+        assert "logistic regression" not in page  # which would learn from the 80 labels only
 
 
 def has(name):

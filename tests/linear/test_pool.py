@@ -33,6 +33,7 @@ from cofactor.linear.penalties import SOFTMAX_PENALTIES, USUAL_PENALTY
 from cofactor.linear.pool import (
     WEIGHING_GROUPS,
     ExpectedScore,
+    HeldOutLabels,
     PartlyLabelled,
     _expected,
     _folds,
@@ -604,6 +605,32 @@ def test_equal_samples_are_held_out_together():
     assert_array_equal(scores[0], scores[1])
 
 
+@pytest.mark.parametrize("side", [False, True], ids=["words", "with vectors"])
+def test_a_pool_without_some_labels_does_not_know_whose_they_are(side):
+    """The labels left count for those of their class, so only the numbers of these matter."""
+    data = Data(n=90, per_class=12)
+    vectors = as_side(data.vectors()) if side else None
+    rows = np.flatnonzero(data.labelled)[::5]
+    y = data.y.copy()
+    y[rows] = np.roll(y[rows], 1)
+    assert (y[rows] != data.y[rows]).any()
+    held_out = []
+    for labels in (data.y, y):
+        known = data.counts, np.eye(K)[labels], data.labelled
+        given = PartlyLabelled(observe(data.cells), *known, side=vectors)
+        held_out.append(HeldOutLabels(given, Threads(), every=False))
+    held_out[1].weighed = held_out[0].weighed
+    found, other = (one.pool_without(rows).model for one in held_out)
+    assert_allclose(other.weights, found.weights, rtol=1e-9, atol=1e-9)
+    if not side:  # vectors correct the base by the accuracy of all held-out labels
+        assert_allclose(other.base, found.base, rtol=1e-9, atol=1e-9)
+    fitted, _ = data.fit(side=vectors)
+    whole = held_out[0].pool_without(rows[:0]).model
+    assert_allclose(whole.weights, fitted.model.weights, rtol=1e-9, atol=1e-9)
+    assert_allclose(whole.base, fitted.model.base, rtol=1e-9, atol=1e-9)
+    assert np.abs(whole.weights - found.weights).max() > 1e-3
+
+
 # ---- further vectors of the samples
 
 
@@ -833,7 +860,7 @@ def test_held_out_scores_are_those_of_the_expected_score():
     pool, _ = data.fit(side=side)
     known = data.counts, data.shares, data.labelled
     given = PartlyLabelled(observe(data.cells), *known, side=as_side(side))
-    scores = held_out_scores(given, Threads(), every=False)
+    scores = HeldOutLabels(given, Threads(), every=False).scores()
     out = np.flatnonzero(~np.isnan(scores[:, 0]))
     confidence, right, _ = pool.held_out
     assert_allclose(np.sort(softmax(scores[out], axis=1).max(axis=1)), np.sort(confidence))

@@ -55,9 +55,9 @@ def report(
 ) -> None:
     """Write a report that opens in any browser.
 
-    The report is one file and loads nothing from the network. Its scores come from further fits,
-    each of which holds some labels out to test with, or, with --truth, from labels that the model
-    has not seen. With --date it shows topics and classes over time.
+    The report is one file and loads nothing from the network. Its scores come
+    from labels that the fit held out, and further fits for other methods, or, with --truth, from
+    labels that the model has not seen. With --date it shows topics and classes over time.
 
     A model of single cells has the same report, with cells for documents and genes for words.
     """

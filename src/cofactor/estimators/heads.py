@@ -41,7 +41,7 @@ from cofactor.linear.numbers import (
     r_squared,
     score_of_numbers,
 )
-from cofactor.linear.pool import ExpectedScore, PartlyLabelled, Pool, fit_pool, held_out_scores
+from cofactor.linear.pool import ExpectedScore, HeldOutLabels, PartlyLabelled, Pool, fit_pool
 from cofactor.linear.views import (
     FURTHER,
     VECTORS,
@@ -613,7 +613,39 @@ def _tag_problem(
     return view, rows, found, (X, Y[found.rows], found.weights, part)
 
 
-def held_out_predictions(
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What a fit predicts of labels that it has not seen: those from which it estimates its score.
+
+    Parameters
+    ----------
+    predictions : array (n, k)
+        Scores of classes; for several labels, scores minus thresholds; or numbers as targets. NaN
+        where nothing was held out.
+    labels : HeldOutLabels or None
+        Those of classes.
+    groups : Classes or None
+        The classes.
+    """
+
+    predictions: FloatArray
+    labels: HeldOutLabels | None = None
+    groups: Classes | None = None
+
+    def head_without(self, rows: IntArray, head: PooledHead, factors: Factors) -> PooledHead:
+        """Return a head of classes whose linear models do not know the labels of some samples.
+
+        The topics' part of ``head``, which factors give, stays.
+        """
+        assert self.labels is not None
+        assert self.groups is not None
+        with self.labels.threads:
+            pool, present = self.labels.pool_without(rows), self.groups.prototypes
+        found = class_head(pool, factors.features, factors.get("targets"), present)
+        return replace(found, reach=head.reach, side_topics=head.side_topics)
+
+
+def hold_out(
     kind: str,
     data: Observations,
     counts: FloatArray | None,
@@ -624,22 +656,16 @@ def held_out_predictions(
     side: Side | None = None,
     *,
     exposed: bool = False,
-) -> FloatArray:
-    """Return held-out predictions of samples: those from which a fit estimates its score.
-
-    Returns
-    -------
-    array (n, k)
-        Scores of classes; for several labels, scores minus thresholds; or numbers as targets. NaN
-        where nothing was held out.
-    """
+) -> HeldOut:
+    """Hold out the labels that a fit holds out; the parameters are those of its linear models."""
     n, k = data.shape[0], targets.n_targets
     out = np.full((n, k), np.nan)
     if kind == "classes":
         if groups is None:
-            return out
+            return HeldOut(out)
         given = _partly_labelled(groups, data, counts, exponent, side, exposed)
-        return _held_out_classes(groups, held_out_scores(given, threads, every=False))
+        labels = HeldOutLabels(given, threads, every=False)
+        return HeldOut(_held_out_classes(groups, labels.scores()), labels, groups)
     if kind == "sets":
         _, rows, found, problem = _tag_problem(
             data, counts, targets, exponent, threads, exposed=exposed
@@ -653,7 +679,7 @@ def held_out_predictions(
         X, sizes = Matrix(V[found.rows], threads), totals(data.select(rows))[found.rows]
         tested = held_out_numbers(X, sizes, Y[found.rows], found.weights)
     out[rows] = found.of_each(tested, len(rows))
-    return out
+    return HeldOut(out)
 
 
 def _held_out_classes(groups: Classes, scores: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ add what is particular to classes and to numbers.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -13,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cofactor._sklearn import Interval, StrOptions
-from cofactor._types import FloatArray
+from cofactor._types import FloatArray, IntArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
@@ -21,7 +22,7 @@ from cofactor.estimators import validation
 from cofactor.estimators.base import LOSS, Factorization, blocks_of
 from cofactor.estimators.classification_or_regression import Coding, Task, counted_groups
 from cofactor.estimators.fitted import Fitted, shown
-from cofactor.estimators.heads import PooledHead, held_out_predictions
+from cofactor.estimators.heads import HeldOut, PooledHead, hold_out
 from cofactor.estimators.inference import masses
 from cofactor.estimators.setup import Settings
 from cofactor.estimators.streaming import with_stream_head
@@ -319,6 +320,11 @@ class Supervised(Factorization):
         >>> bool(right.mean() == model.expected_score_.value)
         True
         """
+        return self.hold_out(X, y, sample_weight=sample_weight, side=side).predictions
+
+    def hold_out(self, X: Any, y: Any, *, sample_weight: Any = None, side: Any = None) -> HeldOut:
+        """Return the predictions of `held_out_predictions`, and models that do not know some
+        labels."""
         if not self._is_pooled:
             raise ValueError("This model has no pooled head; fit it with head='pooled' and labels.")
         data, coding = self.own_units(X), self.coding
@@ -334,7 +340,7 @@ class Supervised(Factorization):
         exponent = self.fitted.units.data
         side = None if side is None else validation.check_side(side, data.shape[0])
         with Threads(self.n_jobs) as threads:
-            return held_out_predictions(
+            return hold_out(
                 kind,
                 data,
                 numbers,
@@ -345,6 +351,13 @@ class Supervised(Factorization):
                 side,
                 exposed=self.is_exposed,
             )
+
+    def without_labels(self, held_out: HeldOut, rows: IntArray) -> Self:
+        """Return a copy whose linear models of classes do not know the labels of some samples."""
+        other, head = copy(self), self.pooled_head
+        assert head is not None
+        other.amend(head=held_out.head_without(rows, head, self.fitted.inside()))
+        return other
 
     def forget_held_out(self, *, familiar: bool = False) -> None:
         """Forget what held-out labels said about new samples: these labels were not known ones.

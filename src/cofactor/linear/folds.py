@@ -80,11 +80,18 @@ class Distinct:
     starts: IntArray
     order: IntArray
 
+    def places(self, n: int) -> IntArray:
+        """Return which distinct sample each of all n samples is, −1 for those of weight 0."""
+        out = np.full(n, -1)
+        lengths = np.diff(np.r_[self.starts, len(self.order)])
+        out[self.order] = np.repeat(np.arange(len(self.rows)), lengths)
+        return out
+
     def of_each(self, values: FloatArray, n: int) -> FloatArray:
         """Return the values of distinct samples for all n samples, NaN for those of weight 0."""
+        places = self.places(n)
         out = np.full((n, *values.shape[1:]), np.nan)
-        lengths = np.diff(np.r_[self.starts, len(self.order)])
-        out[self.order] = np.repeat(values, lengths, axis=0)
+        out[places >= 0] = values[places[places >= 0]]
         return out
 
     def total(self, values: FloatArray) -> FloatArray:

@@ -264,19 +264,15 @@ def fit_pool(
     ``keep_samples``: keep labelled samples, so that others can be compared with them.
     """
     problem = _prepare(given, threads)
-    view, V, _, samples, labels, views, of_side = problem
+    samples, labels, views = problem.samples, problem.labels, problem.views
     familiar, fit = threads.both(
         lambda: familiar_samples(samples, labels) if keep_samples else None,
-        lambda: _fit_parts(views),
+        lambda: _fit_parts(views, _weigh(views), labels),
     )
-    models = {parts.name: parts.fold(model) for parts, model in zip(views, fit.models, strict=True)}
-    own = _sum([model for name, model in models.items() if name in (FEATURES, AXES)])
-    base = np.sum([model.base for model in models.values()], axis=0)
-    model = LinearModel(own.weights, base)
-    scores = model.scores(Matrix(V, threads))
-    seen = of_side.of(given.side, threads)
-    for name, rows in seen.items():
-        scores = scores + rows.times(models[name].weights)
+    model, of_side = _folded(views, fit)
+    scores = model.scores(Matrix(problem.V, threads))
+    for name, rows in problem.side.of(given.side, threads).items():
+        scores = scores + rows.times(of_side[name])
     sharpness = _sharpness(scores[~given.labelled & (given.counts > 0)])
     held_out = expected = unlike = None
     if (weighed := fit.weighed) is not None:
@@ -285,7 +281,7 @@ def fit_pool(
         if familiar is not None:
             unlike = unlike_held_out(familiar, samples, labels, weighed.out, weighed.unseen)
     pool = Pool(
-        view,
+        problem.view,
         model,
         sharpness,
         fit.parts,
@@ -293,28 +289,59 @@ def fit_pool(
         expected,
         held_out,
         unlike,
+        problem.side,
         of_side,
-        {name: models[name].weights for name in seen},
         familiar,
     )
     return pool, scores
 
 
-def held_out_scores(given: PartlyLabelled, threads: Threads, every: bool = True) -> FloatArray:
-    """Return scores of the labelled samples by pools that do not know their labels.
+class HeldOutLabels:
+    """Labels that pools have held out: their scores, and pools that do not know some of them.
 
-    Equal samples with equal labels are held out together. Rows of other samples, and of classes
-    with a single label, are NaN. Without ``every``, only those labels are held out that `fit_pool`
-    holds out, and the expected score is that of these rows.
+    Equal samples with equal labels are held out together. Without ``every``, only those labels are
+    held out that `fit_pool` holds out, and the expected score is that of these rows.
     """
-    problem = _prepare(given, threads)
-    views, found = problem.views, np.full(problem.labels.shares.shape, np.nan)
-    # Only the correction of vectors needs the final models.
-    corrected = views[-1].vectors
-    held = _fit_parts(views, every).weighed if corrected else _weigh(views, every)
-    if held is not None:
-        found[held.out] = held.unseen
-    return problem.distinct.of_each(found, len(given.shares))
+
+    def __init__(self, given: PartlyLabelled, threads: Threads, every: bool = True) -> None:
+        self.n, self.problem, self.threads = len(given.shares), _prepare(given, threads), threads
+        self.weighed = _weigh(self.problem.views, every)
+
+    def scores(self) -> FloatArray:
+        """Return scores of the samples by pools that do not know their labels.
+
+        Rows of unlabelled samples, and of classes with a single label, are NaN.
+        """
+        views, labels, weighed = self.problem.views, self.problem.labels, self.weighed
+        found = np.full(labels.shares.shape, np.nan)
+        if weighed is not None and views[-1].vectors:  # only their correction needs final models
+            weighed = _fit_parts(views, weighed, labels).weighed
+        if weighed is not None:
+            found[weighed.out] = weighed.unseen
+        return self.problem.distinct.of_each(found, self.n)
+
+    def pool_without(self, rows: IntArray) -> Pool:
+        """Return the pool that does not know the labels of some samples, but weighs its parts as
+        all held-out labels tell."""
+        problem, hidden = self.problem, np.zeros(len(self.problem.distinct.rows), dtype=bool)
+        hidden[problem.distinct.places(self.n)[rows]] = True
+        fit = _fit_parts(problem.views, self.weighed, problem.labels.without(hidden))
+        model, of_side = _folded(problem.views, fit)
+        return Pool(
+            problem.view,
+            model,
+            1.0,
+            fit.parts,
+            fit.penalty,
+            side=problem.side,
+            side_weights=of_side,
+        )
+
+
+def held_out_scores(given: PartlyLabelled, threads: Threads) -> FloatArray:
+    """Return scores of the labelled samples by pools that do not know their labels; see
+    `HeldOutLabels`."""
+    return HeldOutLabels(given, threads).scores()
 
 
 class _PreparedViews(NamedTuple):
@@ -379,6 +406,16 @@ def _view_parts(X: Matrix, axes: Axes | None, labels: Labels, name: str, share: 
     return ViewParts(X, labels, name, share, axes, vectors=name == VECTORS, spreads=name != FURTHER)
 
 
+def _folded(
+    views: Sequence[ViewParts], fit: _PartsFit
+) -> tuple[LinearModel, dict[str, FloatArray]]:
+    """Return the model of the features with the base of all views, and the weights of the side."""
+    models = {parts.name: parts.fold(model) for parts, model in zip(views, fit.models, strict=True)}
+    base = np.sum([model.base for model in models.values()], axis=0)
+    own = _sum([models.pop(name) for name in (FEATURES, AXES) if name in models])
+    return LinearModel(own.weights, base), {name: model.weights for name, model in models.items()}
+
+
 def _sum(models: Sequence[LinearModel]) -> LinearModel:
     """Return the sum of models of the same columns."""
     first, *rest = models
@@ -396,10 +433,8 @@ class _PartsFit(NamedTuple):
     weighed: _Weighed | None
 
 
-def _fit_parts(views: Sequence[ViewParts], every: bool = False) -> _PartsFit:
-    """Fit the parts of all views and weigh them; ``every`` holds out all labels."""
-    labels = views[0].labels
-    weighed = _weigh(views, every)
+def _fit_parts(views: Sequence[ViewParts], weighed: _Weighed | None, labels: Labels) -> _PartsFit:
+    """Fit the parts of all views to labels; those held out have chosen penalties and weights."""
     unused = (MIXTURE,) if weighed is None else ()
     penalties = [USUAL_PENALTY] * len(views) if weighed is None else weighed.penalties
 

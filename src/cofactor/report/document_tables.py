@@ -13,7 +13,7 @@ from scipy.spatial.distance import squareform
 from cofactor.io.errors import shortened
 from cofactor.metrics.topics import topic_similarity
 from cofactor.report.material import Material, is_known
-from cofactor.report.refits import unseeing
+from cofactor.report.refits import with_estimator
 from cofactor.report.score_tables import MODEL, Evaluation
 from cofactor.text.describe import summaries
 from cofactor.text.describe.explain import Explanation, explain_row
@@ -212,15 +212,18 @@ def mistaken(material: Material, found: Evaluation | None) -> list[dict[str, Any
     P = found.probabilities
     wrong = np.flatnonzero(found.predictions[MODEL] != found.truth)
     order = wrong[np.argsort(-P[wrong].max(axis=1), kind="stable")]
-    judge = material.model
-    if found.seen and len(order):
+    judges = [material.model] * len(order)
+    if found.judges is not None and len(order):
         order = order[: 2 * MAX_REVIEWED]
-        judge = unseeing(material, found.tested[order])
+        judges = [with_estimator(material, one) for one in found.judges(found.tested[order])]
     rows = [(int(found.tested[i]), int(found.truth[i])) for i in order]
-    told = [(d, c, _told_classes(material, judge, d)) for d, c in rows]
+    told = [
+        (d, c, judge, _told_classes(material, judge, d))
+        for (d, c), judge in zip(rows, judges, strict=True)
+    ]
     return [
         {**_described(material, judge, d, p, c), "truth": material.classes[c]}
-        for d, c, p in told
+        for d, c, judge, p in told
         if p.argmax() != c
     ][:MAX_REVIEWED]
 

@@ -8,7 +8,7 @@ learn from the same labels as the model, and are tested on the same documents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ from cofactor.report.refits import (
     with_topics_of,
     without_labels,
 )
-from cofactor.report.score_tables import MODEL, PLAIN, Evaluation
+from cofactor.report.score_tables import MODEL, PLAIN, Evaluation, Judges
 from cofactor.text.describe.predictions import label_thresholds, predict_rows, predicted_kind
 
 MAX_REPORT_FOLD_LABELS = 1500  # with more, one split into four parts is enough
@@ -59,11 +59,14 @@ def evaluate(material: Material) -> Evaluation | None:
     if material.X is None or material.kind == "topics":
         return None
     hidden = is_known(material.truth) & ~is_known(material.labels) & material.known_rows
-    if hidden.any() and is_known(material.labels).any() and material.from_fit:
+    known = is_known(material.known) & material.known_rows
+    if material.is_sample:  # no other method could learn from the labels of the fit
+        known = hidden
+    elif hidden.any() and is_known(material.labels).any() and material.from_fit:
         return _held_out(material, np.flatnonzero(hidden))
-    if material.from_fit and not hidden.any():
+    elif material.from_fit and not hidden.any():
         return _cross_validated(material)
-    known = np.flatnonzero(is_known(material.known) & material.known_rows)
+    known = np.flatnonzero(known)
     return _without_baselines(material, known) if len(known) else None
 
 
@@ -125,13 +128,15 @@ def _cross_validated(material: Material) -> Evaluation | None:
     head = material.model.estimator_.pooled_head
     pooled = head is not None
     known = pooled and material.model.expected_score_ is not None
-    tested = _tested_by_fit(material) if known else None
-    if pooled and tested is None:
+    found_by_fit = _tested_by_fit(material) if known else None
+    if found_by_fit is not None:
+        tested, judges = found_by_fit
+        testable = np.isin(np.arange(len(labelled)), tested.rows)
+    elif pooled:
         return None
-    if tested is None:
-        splits, folds = _splits(material, labelled & material.known_rows, n)
     else:
-        splits, folds = _splits(material, np.isin(np.arange(len(labelled)), tested.rows), n)
+        testable = labelled & material.known_rows
+    splits, folds = _splits(material, testable, n)
     if not splits:
         return None
     trains, tests = zip(*splits, strict=True)
@@ -146,7 +151,10 @@ def _cross_validated(material: Material) -> Evaluation | None:
     ]
     rows = np.concatenate(tests)
     joined = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
-    own = _of_refits(material, tests, fitted) if tested is None else tested.ordered(rows)
+    if pooled:
+        own = tested.ordered(rows)
+    else:
+        own, judges = _of_refits(material, tests, fitted), partial(_judges_of, tests, fitted)
     scheme = n, len(rows), folds, len(splits) == 1
     how = _how(*scheme, head, material.nouns)
     return Evaluation(
@@ -157,30 +165,46 @@ def _cross_validated(material: Material) -> Evaluation | None:
         material.labels[rows],
         {MODEL: own.predicted, **joined},
         own.probabilities,
-        seen=True,
+        judges=judges,
         plain=plain,
         scale=_scale(material),
     )
 
 
-def _tested_by_fit(material: Material) -> Tested | None:
-    """Return the predictions that the fit made for labels that it held out."""
+def _judges_of(
+    tests: Sequence[np.ndarray], fitted: Sequence[Any], documents: np.ndarray
+) -> list[Any]:
+    """Return for each document the estimator of the fold that held out its label."""
+    return [fitted[next(i for i, test in enumerate(tests) if d in test)] for d in documents]
+
+
+def _tested_by_fit(material: Material) -> tuple[Tested, Judges] | None:
+    """Return the predictions that the fit made for labels that it held out, and who judges these
+    documents."""
     estimator, labelled = material.model.estimator_, is_known(material.labels)
     y = training_labels(material, np.flatnonzero(labelled))
     if material.kind == "classes" and estimator.coding.kind == "soft":
         y = np.where(labelled[:, None], np.eye(len(material.classes))[material.labels], np.nan)
     head = estimator.pooled_head
     side = None if head is None or not head.needs_side else material.side
-    scores = estimator.held_out_predictions(material.X, y, side=side)
-    rows = np.flatnonzero(~np.isnan(scores).all(axis=1))
+    held_out = estimator.hold_out(material.X, y, side=side)
+    rows = np.flatnonzero(~np.isnan(held_out.predictions).all(axis=1))
     if not len(rows):
         return None
+    scores, P = held_out.predictions[rows], None
     if material.kind == "classes":
-        P = np.asarray(softmax(scores[rows], axis=1))
-        return Tested(rows, P.argmax(axis=1), P)
-    if material.kind == "sets":
-        return Tested(rows, expit(scores[rows]))
-    return Tested(rows, estimator.coding.decode(scores[rows]).reshape(len(rows), -1))
+        P = np.asarray(softmax(scores, axis=1))
+        predicted = P.argmax(axis=1)
+    elif material.kind == "sets":
+        predicted = expit(scores)
+    else:
+        predicted = estimator.coding.decode(scores).reshape(len(rows), -1)
+    return Tested(rows, predicted, P), partial(_judges_without, estimator, held_out)
+
+
+def _judges_without(estimator: Any, held_out: Any, documents: np.ndarray) -> list[Any]:
+    """Return for each document an estimator that has not seen the labels of any of them."""
+    return [estimator.without_labels(held_out, documents)] * len(documents)
 
 
 def _splits(
@@ -242,7 +266,7 @@ def _first_copies(material: Material, rows: np.ndarray) -> np.ndarray:
     side = None if material.side is None else material.side[rows]
     alone = np.zeros((n, 1)), np.zeros(n, dtype=bool), np.ones(n)
     found = distinct_rows(material.X[rows], *alone, side)
-    first[rows] = rows[found.of_each(found.rows.astype(float), n).astype(int)]
+    first[rows] = rows[found.rows[found.places(n)]]
     return first
 
 

@@ -67,6 +67,11 @@ class Material:
     call: str = ""  # the call that fits the model; "": that of a TopicModel
 
     @property
+    def is_sample(self) -> bool:
+        """Whether the fit had further documents, with labels that nobody gives here."""
+        return self.from_fit and self.model.fitted.corpus.n_documents > len(self.S)
+
+    @property
     def explains(self) -> bool:
         """Whether the page may tell which words decide a prediction."""
         return self.X is not None and self.with_texts

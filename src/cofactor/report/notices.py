@@ -90,7 +90,7 @@ def _edits(material: Material, found: Evaluation | None) -> Notices:
 
 
 def _labels(material: Material) -> Notices:
-    if material.kind not in ("classes", "sets") or not material.from_fit:
+    if material.kind not in ("classes", "sets") or not material.from_fit or material.is_sample:
         return
     if not is_known(material.labels).any():
         return

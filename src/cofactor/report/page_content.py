@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor._versions import versions
+from cofactor.engine.threads import one_blas_thread
 from cofactor.io.errors import shortened
 from cofactor.report import document_tables, topic_tables
 from cofactor.report.evaluation import evaluate
@@ -90,6 +91,7 @@ def prepare(
     return prepare_page(material, title=title, source=source, timed=timed)
 
 
+@one_blas_thread()
 def prepare_page(
     material: Material,
     *,
@@ -231,6 +233,8 @@ def _rival(found: Evaluation) -> str:
 def _documents_remark(material: Material) -> str:
     if material.X is None:
         return "of the fit; texts not given"
+    if material.is_sample:
+        return f"of the fit’s {material.model.fitted.corpus.n_documents:,}"
     own = f"the {material.nouns.samples} of the fit"
     return own if material.from_fit else "given for this report"
 

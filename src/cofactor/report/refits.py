@@ -18,7 +18,7 @@ from cofactor.callbacks import StopOnEvent
 from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators.base import ending_at_interrupts
-from cofactor.report.material import Material, is_known
+from cofactor.report.material import Material
 from cofactor.text import TopicModel
 from cofactor.text.fitting import fit_estimator, fit_here
 
@@ -118,12 +118,8 @@ def training_labels(material: Material, train: np.ndarray) -> np.ndarray:
     return y.ravel() if y.shape[1] == 1 else y
 
 
-def unseeing(material: Material, rows: np.ndarray) -> Any:
-    """Return a model with the same settings and topics whose linear models have not seen the labels
-    of some documents."""
-    train = np.setdiff1d(np.flatnonzero(is_known(material.labels)), rows)
-    topics = _from_topics(material.S, material.model.estimator_.components_)
-    [estimator], _ = refit(material, [Request(train, topics)])
+def with_estimator(material: Material, estimator: Any) -> Any:
+    """Return the model with another estimator, which may know fewer classes."""
     names = material.model.target_names_
     names = estimator.classes_.tolist() if material.kind == "classes" else names
     state = replace(material.model.fitted, estimator=estimator, target_names=names)
@@ -152,10 +148,6 @@ def iteration_limit(material: Material) -> int:
 
 def with_topics_of(fitted: Any, train: np.ndarray) -> Request:
     """Request another head on the topics of a fit with λ = 0, which do not depend on labels."""
-    topics = _from_topics(fitted.representation_, fitted.components_)
-    return Request(train, {"supervision": 0.0, "head": "refit", **topics})
-
-
-def _from_topics(S: np.ndarray, components: np.ndarray) -> dict[str, Any]:
-    """Return the settings of a fit that begins with some topics and hardly changes them."""
-    return {"init": Factors(S, np.ascontiguousarray(components.T)), "max_iter": 1}
+    topics = Factors(fitted.representation_, np.ascontiguousarray(fitted.components_.T))
+    settings = {"supervision": 0.0, "head": "refit", "init": topics, "max_iter": 1}
+    return Request(train, settings)

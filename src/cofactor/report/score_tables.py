@@ -6,6 +6,7 @@ all methods and the details of the model's own predictions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,6 +30,10 @@ METRICS = {
 """Names of the scores by what is predicted."""
 
 
+Judges = Callable[[np.ndarray], list[Any]]
+"""Returns for each of some tested documents an estimator that has not seen its label."""
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Predictions for documents whose labels the predictor has not seen."""
@@ -40,9 +45,14 @@ class Evaluation:
     truth: np.ndarray
     predictions: dict[str, np.ndarray]  # by method; for sets, the probabilities of the labels
     probabilities: np.ndarray | None  # of the model's classes
-    seen: bool = False  # whether the model itself was fitted with the tested labels
+    judges: Judges | None = None  # if the model itself was fitted with the tested labels
     plain: Any = None  # the estimator with λ = 0
     scale: Any = None  # of numbers: the model's `ValueCoding`
+
+    @property
+    def seen(self) -> bool:
+        """Whether the model itself was fitted with the tested labels."""
+        return self.judges is not None
 
     @property
     def logs(self) -> bool:

@@ -109,6 +109,8 @@ class FittedTopics(FittedState):
         What is kept of the encoder whose vectors predictions need; None if they need none.
     further : FurtherWords or None
         Further words that predictions need; None if they need none.
+    n_undescribed : int
+        Number of documents of the fit that the model does not describe.
     learned : list of str or None
         Digests of the documents that updates added.
     class_starts : Table or None
@@ -151,6 +153,7 @@ class FittedTopics(FittedState):
         "runs", "r", low=0, high=1, name="stability_", default=None
     )
     settled: Settled | None = instance(Settled, name="settled_", default=None)
+    n_undescribed: int = number(int, low=0, name="n_undescribed_", default=0)
     learned: list[str] | None = strings(name="learned_", default=None)
     encoder: EncoderRecord | None = instance(EncoderRecord, name="encoder_", default=None)
     further: FurtherWords | None = instance(FurtherWords, name="further_words_", default=None)
@@ -166,7 +169,8 @@ class FittedTopics(FittedState):
         """What the model knows of all its documents together."""
         S = self.document_topics
         if S is not None:
-            return Corpus.of(S, self.estimator.components_)
+            found = Corpus.of(S, self.estimator.components_)
+            return replace(found, n_documents=found.n_documents + self.n_undescribed)
         assert self.forgotten is not None  # as `fault` checks
         return self.forgotten
 

@@ -183,5 +183,6 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: FitFunction = fit_here) -
         estimator=estimator,
         seed=seed,
         fingerprint=blocks.fingerprint,
+        n_undescribed=blocks.rows.shape[0] - len(places),
         target_names=target_names(estimator, named),
     )
