@@ -156,6 +156,8 @@ def test_a_large_table_is_described_by_some_of_its_rows(place, tmp_path, monkeyp
         assert "no longer exist" not in said.stderr
         page = " ".join((tmp_path / "r.html").read_text().split())
         assert "of the fit’s 240" in page
+        assert "The fit read 240 documents; this page shows 80 of them, evenly spaced." in page
+        assert "too few labels" not in page
         assert "expected<" in page
         assert "logistic regression" not in page  # which would learn from the 80 labels only
 

@@ -156,10 +156,20 @@ def _missing(material: Material, found: Evaluation | None) -> Notices:
         )
     if material.unknown_labels:
         yield _warn(f"Labels that the model does not know: {_and(material.unknown_labels)}.")
+    if material.is_sample:
+        whole = f"{material.model.fitted.corpus.n_documents:,} {nouns.samples}"
+        shown = f"{len(material.S):,} of them, evenly spaced"
+        yield _note(f"The fit read {whole}; this page shows {shown}.")
     if found is None and material.kind != "topics":
-        single = material.is_single_class
-        why = "There is a single class, too little" if single else "There are too few labels"
-        yield _note(f"{why} to test the predictions.")
+        yield _note(_untested(material))
+
+
+def _untested(material: Material) -> str:
+    if material.is_single_class:
+        return "There is a single class, too little to test the predictions."
+    if material.is_sample:
+        return "Labels that the fit has not seen would test the predictions; see --truth."
+    return "There are too few labels to test the predictions."
 
 
 def _and(names: list[str], most: int = 8) -> str:
