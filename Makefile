@@ -10,6 +10,7 @@ FUZZ_COUNT = 2000
 FUZZ_SEED = 0
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
+NIGHTLY = .venv-nightly/bin
 EXTRAS = app,dask,encoder,excel,plot,report,sc
 KERNELS = CMakeLists.txt $(wildcard src/cofactor/engine/kernels/native/*.[ch])
 
@@ -82,10 +83,11 @@ sanitize: native ## run the kernels' tests under AddressSanitizer and UndefinedB
 bench: .venv/installed ## run the benchmarks (BENCH_ARGS goes to them)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-nightly: native ## run quick and end-to-end tests with nightly builds of numpy, scipy and scikit-learn (NIGHTLY_INDEX)
-	$(BIN)/python -m pip install --quiet --upgrade --pre --extra-index-url "$(NIGHTLY_INDEX)" numpy scipy scikit-learn
-	$(QUICKLY) $(BIN)/python -m pytest $(PYTEST_ARGS) $(QUICK)
-	$(BIN)/python -m pytest $(PYTEST_ARGS) $(END_TO_END)
+nightly: .venv-nightly/installed ## run quick and end-to-end tests with nightly builds of numpy, scipy and scikit-learn (NIGHTLY_INDEX)
+	@test -n "$(NIGHTLY_INDEX)" || { echo "Set NIGHTLY_INDEX to the address of the index of nightly builds." >&2; exit 2; }
+	$(NIGHTLY)/python -m pip install --quiet --upgrade --pre --extra-index-url "$(NIGHTLY_INDEX)" numpy scipy scikit-learn
+	$(QUICKLY) $(NIGHTLY)/python -m pytest $(PYTEST_ARGS) $(QUICK)
+	$(NIGHTLY)/python -m pytest $(PYTEST_ARGS) $(END_TO_END)
 
 wheels: .venv/installed-wheels ## build the wheels of all platforms and the source archive into dist; check them
 	rm -rf dist
@@ -96,7 +98,7 @@ test-wheel: .venv/installed-dev ## install a wheel of dist, then the archive, in
 	$(BIN)/python .ci/test_wheel.py dist/*.tar.gz
 
 clean: ## remove the virtual environments, caches and built files
-	rm -rf .venv .venv-lowest build dist docs/_build docs/gallery htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-nightly build dist docs/_build docs/gallery htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	rm -f src/cofactor/engine/kernels/native/kernels*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -136,7 +138,13 @@ build/native/CMakeCache.txt: | .venv/installed-dev
 	  $(LOWEST)/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable '.[$(EXTRAS)]' --group test
 	@touch $@
 
-.venv/bin/python .venv-lowest/bin/python:
+.venv-nightly/installed: .venv-nightly/bin/python pyproject.toml $(KERNELS)
+	@CC=$$(.ci/compiler $(NIGHTLY)/python) && export CC && \
+	  $(NIGHTLY)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+	  $(NIGHTLY)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group test
+	@touch $@
+
+.venv/bin/python .venv-lowest/bin/python .venv-nightly/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "cofactor needs Python 3.11 or newer: install one and name it, for example 'make test PYTHON=python3.12'." >&2; \
 	  exit 1; }

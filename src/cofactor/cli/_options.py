@@ -198,13 +198,20 @@ def _seeds(_: Any, __: Any, given: tuple[str, ...]) -> dict[str, list[str]] | No
     return seeds or None
 
 
+def _is_file(given: str) -> bool:
+    try:
+        return Path(given).is_file()
+    except OSError:  # too long for a name
+        return False
+
+
 def _classes(_: Any, __: Any, given: str | None) -> dict[str, str] | None:
     """Return words or a sentence about each class: what follows its name, or the name."""
     if given is None:
         return None
     from cofactor.io.tables.sources import check_plain_file
 
-    lines, is_file = given.split(","), Path(given).is_file()
+    lines, is_file = given.split(","), _is_file(given)
     if is_file:
         try:
             check_plain_file(Path(given))

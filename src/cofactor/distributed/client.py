@@ -163,8 +163,9 @@ def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) ->
     parameters = estimator.get_params(deep=False)
     same = {name: v for name, v in sorted(parameters.items()) if name not in FREE_TO_CHANGE}
     facts = [replace(fact, files={}) for fact in rows.facts]
-    outline = [asdict(fact) for fact in facts], rows.width, start.features, start.targets
-    fingerprint = str(joblib.hash((type(estimator).__name__, same, outline)))
+    outline = [asdict(fact) for fact in facts], rows.width, rows.digests()
+    begin = start.features, start.targets
+    fingerprint = str(joblib.hash((type(estimator).__name__, same, outline, begin)))
     shapes = start.replace("samples", np.empty((0, start.rank)))  # the other factors matter
     return CheckpointFolder(path, fingerprint, shapes, [fact.rows for fact in rows.facts])
 

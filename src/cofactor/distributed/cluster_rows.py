@@ -24,6 +24,7 @@ from cofactor.outofcore.batches import (
     check_like,
     common_names,
     concatenated,
+    digest_of,
     split_places,
     take_rows,
 )
@@ -67,6 +68,11 @@ class ClusterRows(RowBlocks):
         inside = split_places(places, self.bounds)
         tasks = list(zip(self.futures, others, inside, strict=True))
         return concatenated(self._collect(_take, tasks))
+
+    def digests(self) -> list[str]:
+        """Return the digests that ``RowBlocks`` would return, computed where the rows are."""
+        others = self.other_targets or [None] * self.n_blocks
+        return self._collect(_digest, list(zip(self.futures, others, strict=True)))
 
     def _collect(self, task: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         submit = self.watched.client.submit
@@ -210,6 +216,10 @@ def _facts(block: RowsAndTargets) -> tuple[BlockFacts, RowsAndTargets]:
 
 def _shown(block: RowsAndTargets, y: Any) -> ShownValues:
     return shown_values(block[1] if y is None else y)
+
+
+def _digest(block: RowsAndTargets, y: Any) -> str:
+    return digest_of(block[0], block[1] if y is None else y)
 
 
 def _take(block: RowsAndTargets, y: Any, places: IntArray) -> RowsAndTargets:

@@ -51,20 +51,23 @@ class _OneBlasThread(ContextDecorator):
     """
 
     def __init__(self) -> None:
-        self.lock, self.inside = Lock(), 0
         self.limit: Any = None
+        self.lock, self.inside, self.process = Lock(), 0, os.getpid()
 
     def __enter__(self) -> None:
+        if self.process != os.getpid():  # those who were inside at the fork are not here
+            self.lock, self.inside, self.process = Lock(), 0, os.getpid()
         with self.lock:
-            if not self.inside:
+            if self.limit is None:  # not so after an interrupt between these lines
                 self.limit = _libraries().limit(limits=1, user_api="blas")
             self.inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self.lock:
-            self.inside -= 1
-            if not self.inside:
+            self.inside = max(0, self.inside - 1)
+            if not self.inside and self.limit is not None:
                 self.limit.restore_original_limits()
+                self.limit = None
 
 
 _ONE_BLAS_THREAD = _OneBlasThread()
@@ -99,10 +102,11 @@ class Threads:
         self._idle, self._lock = 0, Lock()
 
     def __enter__(self) -> Threads:
-        _ONE_BLAS_THREAD.__enter__()
+        assert self._pool is None, "these threads are at work already"
         if self.count > 1:
             self._pool = ThreadPoolExecutor(self.count - 1, thread_name_prefix="cofactor")
             self._idle = self.count - 1
+        _ONE_BLAS_THREAD.__enter__()
         return self
 
     def __exit__(
@@ -214,11 +218,13 @@ def _work(
     with suppress(IndexError):  # of an empty deque
         for i, item in numbered:
             try:
-                done[i].set_result(run(item))
+                result = run(item)
             except BaseException as error:
                 done[i].set_exception(error)
                 if not isinstance(error, Exception):
                     raise
+            else:
+                done[i].set_result(result)
 
 
 @cache

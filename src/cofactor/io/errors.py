@@ -61,12 +61,12 @@ def similar_path(path: str | PathLike[str], mark: str | None = None) -> str:
     With ``mark``, it is a folder that holds a file of this name.
     """
     wanted = Path(path)
-    if wanted.exists():
-        return ""
     try:  # without their endings, which are alike in files that are not
+        if wanted.exists():
+            return ""
         there = sorted(wanted.parent.iterdir(), reverse=True)
         beside = {one.stem: one.name for one in there if mark is None or (one / mark).exists()}
-    except OSError:  # the folder does not exist either
+    except OSError:  # the folder does not exist either, or the name is too long
         return ""
     if (close := _closest(wanted.stem, list(beside))) is None:
         return ""

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,11 +127,15 @@ class ExpectedScore:
             return f"{score} of logarithms, {own}" if own else score
         natural = self.natural or self.targets
         names = names or range(len(self.targets))
-        each = [
-            f"{name} {one:.2f}" + (f" of logarithms, {own:.2f} in its units" if own != one else "")
-            for name, one, own in zip(names, self.targets, natural, strict=True)
-        ]
+        each = [_of_number(*one) for one in zip(names, self.targets, natural, strict=True)]
         return f"mean {score}; {'; '.join(each)}"
+
+
+def _of_number(name: Any, score: float, natural: float) -> str:
+    if isnan(score):
+        return f"{name} unknown"
+    own = "" if natural == score else f" of logarithms, {natural:.2f} in its units"
+    return f"{name} {score:.2f}{own}"
 
 
 @dataclass(frozen=True)
@@ -319,6 +324,21 @@ class HeldOutLabels:
         if weighed is not None:
             found[weighed.out] = weighed.unseen
         return self.problem.distinct.of_each(found, self.n)
+
+    def in_groups(self, rows: IntArray) -> IntArray:
+        """Return a group for each of some samples with held-out labels: those of one group can be
+        hidden together.
+
+        A group has at most a tenth of the labels of a class, or one, so models still know it.
+        """
+        labels, places = self.problem.labels, self.problem.distinct.places(self.n)[rows]
+        classes = labels.shares.argmax(axis=1)
+        most = np.maximum(1, np.bincount(classes[labels.known]) // 10)
+        groups = np.empty(len(rows), dtype=np.int64)
+        for c in set(classes[places]):
+            _, rank = np.unique(places[classes[places] == c], return_inverse=True)
+            groups[classes[places] == c] = rank // most[c]
+        return groups
 
     def pool_without(self, rows: IntArray) -> Pool:
         """Return the pool that does not know the labels of some samples, but weighs its parts as

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import joblib
 import numpy as np
 from scipy import sparse as sp
 
@@ -40,6 +41,13 @@ class BlockFacts:
     def with_targets(self, y: Any) -> BlockFacts:
         """Return the facts about the same rows with other targets."""
         return self if y is None else replace(self, targets=kind_of(y))
+
+
+def digest_of(X: sp.csr_array | None, y: Any) -> str:
+    """Return a digest of the cells of rows and of their targets, each if given."""
+    cells = None if X is None else (X.shape, X.data, X.indices, X.indptr)
+    targets = y.tolist() if y is not None and y.dtype.kind == "O" else y
+    return str(joblib.hash((cells, targets)))
 
 
 def kind_of(y: Any) -> str:

@@ -20,6 +20,7 @@ from cofactor.outofcore.batches import (
     check_batch,
     check_targets,
     concatenated,
+    digest_of,
     joined,
     split_places,
     take_rows,
@@ -248,6 +249,14 @@ class RowBlocks:
         if self.other_targets is not None:
             return self.other_targets[i]
         return self.held[i][1] if self.folder is None else self.folder.targets(i)
+
+    def digests(self) -> list[str]:
+        """Return for each block what differs if a cell or target does."""
+        if self.folder is None:
+            return [digest_of(self.held[i][0], self.targets(i)) for i in range(self.n_blocks)]
+        others = self.other_targets or [None] * self.n_blocks
+        files = ["".join(f["sha256"] for f in fact.files.values()) for fact in self.facts]
+        return [kept + digest_of(None, y) for kept, y in zip(files, others, strict=True)]
 
     def sample(
         self, cells: int, known: Known | None = None, *, numbers: bool = False

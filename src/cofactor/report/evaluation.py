@@ -9,6 +9,7 @@ learn from the same labels as the model, and are tested on the same documents.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,7 +22,6 @@ from sklearn.naive_bayes import MultinomialNB
 from cofactor.estimators.inference import topic_shares
 from cofactor.linear.folds import assign_folds, distinct_rows
 from cofactor.report.material import Material, is_known
-from cofactor.report.nouns import Nouns
 from cofactor.report.refits import (
     Request,
     has_many_documents,
@@ -155,11 +155,9 @@ def _cross_validated(material: Material) -> Evaluation | None:
         own = tested.ordered(rows)
     else:
         own, judges = _of_refits(material, tests, fitted), partial(_judges_of, tests, fitted)
-    scheme = n, len(rows), folds, len(splits) == 1
-    how = _how(*scheme, head, material.nouns)
-    return Evaluation(
+    evaluation = Evaluation(
         material.kind,
-        f"{how}{_few_iterations(material)}",
+        "",
         True,
         rows,
         material.labels[rows],
@@ -169,6 +167,9 @@ def _cross_validated(material: Material) -> Evaluation | None:
         plain=plain,
         scale=_scale(material),
     )
+    own_score = evaluation.scores[MODEL] if pooled else None
+    how = _how(material, n, len(rows), folds if len(splits) > 1 else 1, own_score)
+    return replace(evaluation, how=f"{how}{_few_iterations(material)}")
 
 
 def _judges_of(
@@ -203,8 +204,10 @@ def _tested_by_fit(material: Material) -> tuple[Tested, Judges] | None:
 
 
 def _judges_without(estimator: Any, held_out: Any, documents: np.ndarray) -> list[Any]:
-    """Return for each document an estimator that has not seen the labels of any of them."""
-    return [estimator.without_labels(held_out, documents)] * len(documents)
+    """Return for each document an estimator that has not seen its label."""
+    groups = held_out.labels.in_groups(documents)
+    judges = {g: estimator.without_labels(held_out, documents[groups == g]) for g in set(groups)}
+    return [judges[g] for g in groups]
 
 
 def _splits(
@@ -216,7 +219,7 @@ def _splits(
     together, as in the fit, so that no method has seen a copy.
     """
     labelled = is_known(material.labels)
-    if 2 * testable.sum() < (labelled & material.known_rows).sum():
+    if 2 * testable.sum() < (_in_shared_classes(material) & material.known_rows).sum():
         return [(np.flatnonzero(labelled & ~testable), np.flatnonzero(testable))], 1
     pooled = material.model.estimator_.pooled_head is not None
     single = n > MAX_REPORT_FOLD_LABELS and not pooled
@@ -233,30 +236,52 @@ def _splits(
     )
 
 
+def _in_shared_classes(material: Material) -> np.ndarray:
+    """Return which documents have a label, and if it is a class, not the only one of it."""
+    labelled = is_known(material.labels)
+    if material.kind != "classes":
+        return labelled
+    return labelled & (np.bincount(material.labels[labelled])[material.labels] > 1)
+
+
 def _few_iterations(material: Material) -> str:
     """Return a remark if these fits had a lower limit on iterations than the model."""
     most = iteration_limit(material)
     return "" if most == material.model.max_iter else f" These fits had at most {most} iterations."
 
 
-def _how(n: int, tested: int, folds: int, single: bool, head: Any, nouns: Nouns) -> str:
+def _how(material: Material, n: int, tested: int, folds: int, score: float | None) -> str:
+    """Say how the model was tested; ``score`` is that of labels that a fit holds out."""
+    nouns = material.nouns
     chosen = f"{nouns.features.capitalize()} were chosen once, from all {nouns.samples}."
-    if head is not None:
-        seen = nouns.features if head.vectors is None else "words and of the encoder’s vectors"
-        return (
-            f"On {tested:,} of the {n:,} labels, which the fit itself held out: each was predicted "
-            f"by models of the {seen} that had not seen it, and this is the score to "
-            f"expect on new {nouns.samples} like these. The other methods learned from the labels "
-            f"that remained. {chosen}"
-        )
+    if score is not None:
+        return f"{_how_held_out(material, n, tested, score)} {chosen}"
     scheme = (
         f"one quarter of the {n:,} labels ({tested:,}) hidden"
-        if single
+        if folds == 1
         else f"{folds}-fold cross-validation over {tested:,} of {n:,} labels"
     )
     return (
         f"By {scheme}: every method, including this model with its settings, was refitted without "
         f"the hidden labels and had to predict them. {chosen}"
+    )
+
+
+def _how_held_out(material: Material, n: int, tested: int, score: float) -> str:
+    nouns, model = material.nouns, material.model
+    with_vectors = model.estimator_.pooled_head.vectors is not None
+    seen = "words and of the encoder’s vectors" if with_vectors else nouns.features
+    expected = model.expected_score_
+    new = f"on new {nouns.samples} like these"
+    if np.isclose(score, expected.value, atol=1e-5):
+        source, means = "the fit itself held out", f", and this is the score to expect {new}"
+    else:
+        source = "were held out again, all with the same weight"
+        means = f". The fit, with its own weights or with further labels, expects {expected} {new}"
+    return (
+        f"On {tested:,} of the {n:,} labels, which {source}: each was predicted by models of the "
+        f"{seen} that had not seen it{means}. The other methods learned from the labels that "
+        "remained."
     )
 
 
