@@ -184,6 +184,11 @@ def test_refusals(corpus, tmp_path):
         ),
         (("fit", "nowhere://x/*.csv", "-o", tmp_path / "m", *FIT), "cannot be read"),
         (("predict", corpus / "model", corpus / "data/*.csv"), "name a folder with --output"),
+        (
+            ("predict", corpus / "model", corpus / "data/*.csv", "-o", tmp_path / "all.csv"),
+            "name a folder with --output",
+        ),
+        (("fit", *(corpus / "data").glob("*.csv")), "put a pattern in quotes: 'data/*.csv'"),
         (("predict", corpus / "model", corpus / "whole.csv", "--cluster", "x"), "several files"),
     ):
         assert said in cofactor(*command, code=2).stderr

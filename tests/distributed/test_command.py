@@ -17,6 +17,8 @@ def test_fit_on_a_cluster(client, tmp_path):
     address = client.scheduler.address
     answer("fit", table, "-o", tmp_path / "there", *options, "--cluster", address)
 
+    assert answer("verify", tmp_path / "there")["identical"]
+
     def in_blocks(estimator, X, y):
         return estimator.fit(RowBlocks.split(X, y, rows=6))  # 90 rows, 16 blocks at most
 

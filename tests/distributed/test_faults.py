@@ -171,6 +171,7 @@ def test_checkpoints_of_others_are_refused(client, data, blocks, estimator, tmp_
     for rows, model in (
         (others, estimator()),
         (RowBlocks.split(X, y, rows=30), estimator()),
+        (RowBlocks.split(X, y[::-1], rows=20), estimator(init="random")),
         (blocks, estimator(random_state=1)),
         (blocks, estimator(supervision=3.0)),
         (blocks, estimator(data_loss="frobenius")),

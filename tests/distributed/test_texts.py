@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cofactor import TopicModel
+from cofactor.text.fitting import fit_in_blocks
 from cofactor.text.text_parts import LocalParts, TextPart, fit_parts
 from commands import make_rows
 
@@ -114,8 +115,21 @@ def test_predictions_of_a_dataframe(client, here):
         distributed.predict(here, parts(TEXTS))
 
 
-def test_refusals(client):
+def test_a_fit_in_blocks_gives_the_bits_of_a_cluster(client):
+    """So `cofactor verify` repeats the fit of a table on a cluster without one."""
+    from cofactor.distributed.texts import TextCluster
+
+    there = TopicModel(6, random_state=0)
+    there.fit(TEXTS, LABELS, fit_with=TextCluster.of(client).fit_matrix)
+    blocks = TopicModel(6, random_state=0).fit(TEXTS, LABELS, fit_with=fit_in_blocks)
+    assert_same(there, blocks)
+
+
+def test_refusals(client, here):
     model = TopicModel(2, random_state=0)
+    for method in (here.predict, here.documents, here.transform):
+        with pytest.raises(TypeError, match=r"documents is a dask collection; pass documents\."):
+            method(parts(TEXTS))
     with pytest.raises(TypeError, match="documents is a list; pass a column of a dask dataframe"):
         distributed.fit_texts(client, TEXTS, None, model)
     with pytest.raises(ValueError, match="y has 1 parts, but documents have 6"):

@@ -1,7 +1,7 @@
 """Any number of threads gives the same bits; processes and threads of the user's own do too."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
 
@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info
 
 import oracles
 from cofactor import NMF, SSNMFClassifier
+from cofactor.engine import threads as threads_module
 from cofactor.engine.factors import cross, pad
 from cofactor.engine.fitting import minimise
 from cofactor.engine.observations import sparse
@@ -301,3 +302,26 @@ def test_the_linear_algebra_library_has_one_thread_while_a_pool_is_open(n_jobs):
     with pytest.raises(KeyError), Threads(n_jobs) as threads:
         threads.map({}.__getitem__, range(3))
     assert blas_threads() == before
+
+
+def test_a_child_process_lifts_the_limit_of_its_parent():
+    """After a fork nobody is inside but those who enter in the child."""
+    before = blas_threads()
+    with one_blas_thread():
+        threads_module._ONE_BLAS_THREAD.process = 0  # as if this were another process
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == before
+    assert blas_threads() == before
+
+
+def test_an_interrupt_after_a_call_is_no_error_of_the_call():
+    class Interrupted(Future):
+        def set_result(self, result):
+            super().set_result(result)
+            raise KeyboardInterrupt
+
+    done = [Interrupted()]
+    with pytest.raises(KeyboardInterrupt):
+        threads_module._work(lambda item: item, iter([(0, "answer")]), done)
+    assert done[0].result() == "answer"

@@ -570,6 +570,13 @@ def test_soft_labels():
     assert found.expected.n_samples == sharp.expected.n_samples
 
 
+def test_an_unknown_score_of_a_number_is_said():
+    found = ExpectedScore(0.5, 0.4, 0.6, 9.0, "R²", targets=(0.5, np.nan), natural=(0.4, np.nan))
+    assert found.said(["price", "size"]).endswith(
+        "price 0.50 of logarithms, 0.40 in its units; size unknown"
+    )
+
+
 def test_pools_are_replaceable():
     pool, scores = Data("tf-idf").fit()
     flat = replace(pool, sharpness=0.0)

@@ -193,6 +193,44 @@ def test_mistakes_are_explained_by_a_model_that_has_not_seen_them(monkeypatch):
         assert row["sides"][0]["class"] != row["truth"] == y[row["document"]]
 
 
+@pytest.mark.parametrize("n_labels", [4, 8, 20])
+@pytest.mark.filterwarnings("ignore:Of the classes", "ignore:.*single label")
+def test_mistakes_are_explained_with_few_labels_and_rare_classes(n_labels):
+    """Hiding all mistakes at once would leave no label, or none of a rare class."""
+    texts, _, rng = noisy()
+    for seed in range(3):
+        y = np.where(np.arange(90) < n_labels, rng.permutation(["high", "low", "rare"] * 30), "")
+        model = TopicModel(3, random_state=seed, max_iter=5, tol=0).fit(texts, y.tolist())
+        head = model.estimator_.pooled_head
+        for row in prepare(model, texts, y.tolist()).mistaken:
+            assert all(0 < side["probability"] < 1 for side in row["sides"])
+        assert model.estimator_.pooled_head is head
+
+
+def test_a_score_that_weights_change_is_not_called_that_of_the_fit():
+    texts, places, rng = noisy()
+    y = np.where(places.mean(axis=1) + rng.normal(size=90) > 5.5, "high", "low").tolist()
+    weights = np.where(np.arange(90) % 2, 5.0, 0.2)
+    for given, said in ((None, "which the fit itself held out"), (weights, "held out again")):
+        model = TopicModel(3, random_state=0, max_iter=5, tol=0)
+        model.fit(texts, y, sample_weight=given)
+        how = evaluation.evaluate(read_material(model, texts, y, None)).how
+        assert said in how
+        assert (f"expects {model.expected_score_}" in how) == (given is not None)
+
+
+def test_classes_with_a_single_label_take_no_labels_from_other_methods():
+    texts, places, _ = noisy()
+    y = np.where(places.mean(axis=1) > 5.5, "high", "low").astype(object)
+    y[12:] = None
+    y[12:30] = [f"single {i}" for i in range(18)]
+    model = TopicModel(3, random_state=0, max_iter=5, tol=0)
+    model.fit(texts, y.tolist())
+    found = evaluation.evaluate(read_material(model, texts, y.tolist(), None))
+    assert len(found.tested) == 12
+    assert found.scores["majority"] >= 0.5
+
+
 def test_cross_validation_hides_the_labels_it_asks_for(joint, corpus, some, seen):
     found = evaluation.evaluate(read_material(joint, corpus[0], some, None))
     assert sorted(found.tested) == list(range(30))

@@ -97,10 +97,15 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            reads_data = any("--data" in one.opts for one in self.params)
-            if not (reads_data and error.message.startswith("Got unexpected extra argument")):
+            if not error.message.startswith("Got unexpected extra argument"):
                 raise
-            raise click.UsageError(f"{error.message}. Name a table with --data.", ctx) from error
+            if any("--data" in one.opts for one in self.params):
+                remedy = "Name a table with --data."
+            elif any(one.name == "table" for one in self.params):
+                remedy = "To name several files, put a pattern in quotes: 'data/*.csv'."
+            else:
+                raise
+            raise click.UsageError(f"{error.message}. {remedy}", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cofactor.cli import _tables as tables
 from cofactor.cli._command import BadInput, needing_extra
 from cofactor.cli._options import TableOptions
+from cofactor.cli._terminal import note
 from cofactor.io.errors import at
 from cofactor.io.tables import Documents, InputError, Source, open_source
 from cofactor.io.tables.file_parts import as_address, find_parts, opened_part
@@ -58,7 +59,11 @@ def on_cluster(address: str | None, checkpoint: Path | None = None) -> Iterator[
 
     try:
         with connected(address) as client:
-            yield TextCluster.of(client, checkpoint)
+            cluster = TextCluster.of(client, checkpoint)
+            if not cluster.watched.workers():
+                start = f"dask worker {address}"
+                note(f"The cluster at {address} has no worker yet; start one: {start}")
+            yield cluster
     except ClusterError as error:
         raise BadInput(f"--cluster {address}: {error}") from error
 

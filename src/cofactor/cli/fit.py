@@ -127,6 +127,7 @@ def fit(
         model.set_params(n_components=topics or _usual_topics(model, reading))
         _refuse_many_topics(model.n_components, reading.facts["rows"])
         if isinstance(reading, tables.Reading):
+            reading.facts["in_blocks"] = cluster is not None
             tables.settle_language(model.vectorizer, reading.documents.texts)
         if not isinstance(reading, tables.BlockReading):
             doubts += tables.label_doubts(reading, settings.task)
@@ -150,6 +151,8 @@ def fit(
         emit(facts)
     else:
         _tell(model, facts, wrote, verbose, table)
+    if interrupted and checkpoint is not None:
+        note("To go on with the fit from its checkpoint, give the same command again.")
     end_interrupted(interrupted)
 
 
@@ -283,6 +286,9 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool, table: P
         steps = ", ".join(f"{name} {took:.1f} s" for name, took in facts["seconds"].items())
         note(f"{facts['stop_reason']} Time: {steps}.")
     note(f"{facts['topics']:,} topics in {facts['input']['rows']:,} documents{_learned(facts)}.")
+    if model.fitted.n_undescribed:
+        described = f"{len(model.document_topics_):,} of them, evenly spaced"
+        note(f"The model describes {described}: counts of labels and lists are of these.")
     if getattr(model.vectorizer_, "grammatical_", None):
         note(
             "The texts are short, and grammatical words help to predict, so they are kept; "

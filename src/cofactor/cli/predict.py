@@ -7,7 +7,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from cofactor.cli._terminal import (
     refuse_table_as_output,
     rounded,
 )
-from cofactor.io.atomic import replacing
+from cofactor.io.atomic import WRITES, replacing
 from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
 from cofactor.io.tables import InputError, Source, open_source
@@ -165,7 +165,7 @@ def _check_output(
 ) -> None:
     """Refuse an output that could not be written, before any work is done."""
     if several:
-        if output is None or output.is_file():
+        if output is None or output.is_file() or _names_file(output):
             raise BadInput(f"{table} names several files; name a folder with --output.")
         if not (output / MANIFESTS).is_dir():
             refuse_overwriting(output, force)
@@ -176,6 +176,13 @@ def _check_output(
         raise BadInput(f"--output {at(output)} is a folder; name a file.")
     refuse_table_as_output(output, table)
     refuse_overwriting(output, force)
+
+
+def _names_file(output: Path) -> bool:
+    """Return whether a new output has the ending of a table."""
+    with suppress(InputError):
+        return not output.is_dir() and bool(output_kind(output))
+    return False
 
 
 @dataclass(frozen=True)
@@ -304,6 +311,15 @@ def predict_part(name: str, job: _PartsJob) -> dict[str, Any]:
         return job.job.write(source, output, output_kind(output), job.manifest(name), **more)
 
 
+@contextmanager
+def _going_on_later() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        note("The files that are written stay; the same command goes on with the others.")
+        raise
+
+
 def _predict_parts(
     job: _Job, table: Path, output: Path, cluster: str | None, force: bool
 ) -> dict[str, Any]:
@@ -319,12 +335,13 @@ def _predict_parts(
     left = [name for name, noted in found.items() if noted is None]
     if len(left) < len(names):
         note(f"{len(names) - len(left):,} of {len(names):,} files were written before.")
-    with announce("Predicting") as progress, on_cluster(cluster) as there:
+    with announce("Predicting") as progress, on_cluster(cluster) as there, _going_on_later():
         if there is None:
             for place, name in enumerate(left, start=1):
                 progress(f"file {place:,} of {len(left):,}")
                 found[name] = predict_part(name, task)
-        else:
+        elif left:
+            WRITES.count += 1  # by the workers
             made = there.parts(left).map(predict_part, task).values()
             found |= dict(zip(left, made, strict=True))
     return _together([noted for noted in found.values() if noted], table, output)

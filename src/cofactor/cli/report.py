@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from cofactor.cli._command import BadInput, Command, message_of, needing_extra, 
 from cofactor.cli._tables import Reading
 from cofactor.cli._terminal import announce, emit, note, open_page, refuse_overwriting
 from cofactor.errors import InputError, ParameterError
+from cofactor.io.models.description import expectation
 
 
 @click.command(cls=Command)
@@ -67,6 +69,7 @@ def report(
     else:
         opened, path, page = _report_texts(model, output, data, asked, truth, vectors, layout)
     score = _score(page)
+    expected = getattr(opened.model, "expected_score_", None)
     if as_json:
         emit(
             {
@@ -75,11 +78,14 @@ def report(
                 "bytes": output.stat().st_size,
                 "data": None if path is None else str(path),
                 "score": score,
+                "expected_score": None if expected is None else asdict(expected),
             }
         )
     else:
         if score is not None:
             note(_sentence(score))
+        elif expected is not None:
+            note(expectation(opened.model))
         note(f"Wrote {output}.")
     if open_it:
         open_page(output)

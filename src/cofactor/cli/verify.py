@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +96,13 @@ def _refuse_edits(opened: models.OpenedModel, before: Path | None) -> None:
 def _fit_again(opened: models.OpenedModel, read: Read) -> dict[str, Any]:
     """Repeat the fit of a model."""
     from cofactor.text.describe.compare import repeat_fit
+    from cofactor.text.fitting import fit_here, fit_in_blocks
 
     path, documents = read()
+    fit_with = fit_in_blocks if opened.input.get("in_blocks") else fit_here
     with announce("Fitting again"), refusals(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = asdict(repeat_fit(opened.model, documents.fit))
+        found = asdict(repeat_fit(opened.model, partial(documents.fit, fit_with=fit_with)))
     return {**found, **_versions_changed(opened), "step": "fit", "data": str(path)}
 
 

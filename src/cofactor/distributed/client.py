@@ -24,10 +24,8 @@ from cofactor.distributed.cluster_rows import as_rows
 from cofactor.distributed.watch import ClusterError, WatchedClient
 from cofactor.engine.factors import Factors
 from cofactor.outofcore import RowBlocks
+from cofactor.outofcore.rowblocks import N_BLOCKS, usual_blocks
 from cofactor.text import TopicModel
-
-N_BLOCKS = 16
-"""Number of blocks a matrix is cut into; constant, so the result does not depend on the workers."""
 
 LOOPBACK = "127.0.0.1"
 """A local cluster listens on this interface only: anyone who reaches it could run code."""
@@ -52,7 +50,7 @@ def connected(cluster: str) -> Iterator[Any]:
         except (OSError, ValueError) as error:
             raise ClusterError(
                 f"No scheduler answers at {cluster!r} ({error}); give the address that "
-                "dask-scheduler prints, such as tcp://10.0.0.1:8786, or local."
+                "dask scheduler prints, such as tcp://10.0.0.1:8786, or local."
             ) from error
         yield stack.enter_context(client)
 
@@ -176,8 +174,7 @@ def fit_matrix(
     """Fit an estimator on a cluster; ``X`` is a matrix in this process, or RowBlocks."""
     if isinstance(X, RowBlocks):
         return fit(client, X, y, estimator, checkpoint=checkpoint)
-    rows = RowBlocks.split(X, y, rows=max(1, -(-X.shape[0] // N_BLOCKS)))
-    return fit(client, rows, None, estimator, checkpoint=checkpoint)
+    return fit(client, usual_blocks(X, y), None, estimator, checkpoint=checkpoint)
 
 
 # ---- predictions for dask collections: block by block, on the workers that hold the blocks

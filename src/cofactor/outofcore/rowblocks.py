@@ -33,7 +33,15 @@ from cofactor.targets.reading import column_names
 BLOCK_CELLS = 1 << 21
 """Default number of stored cells of a block: about 50 MB, by rows and by columns."""
 
+N_BLOCKS = 16
+"""Number of blocks a matrix is cut into; constant, so the result does not depend on the workers."""
+
 __all__ = ["Block", "RowBlocks", "RowBlocksError"]
+
+
+def usual_blocks(X: Any, y: Any) -> RowBlocks:
+    """Cut a matrix and its targets into the blocks that a fit on a cluster takes."""
+    return RowBlocks.split(X, y, rows=max(1, -(-X.shape[0] // N_BLOCKS)))
 
 
 class Block(NamedTuple):

@@ -240,8 +240,10 @@ def _documents_remark(material: Material) -> str:
 
 
 def _label_remark(material: Material) -> str:
-    known = int(is_known(material.labels).sum())
+    known, truth = (int(is_known(one).sum()) for one in (material.labels, material.truth))
     labelled = f"{known:,} {material.nouns.samples} labelled" if known else "labels not given"
+    if truth and not known:
+        labelled = f"{truth:,} labels to test with"
     return labelled if material.kind == "classes" else f"any number at once; {labelled}"
 
 
@@ -294,6 +296,8 @@ def call(model: Any) -> str:
     ]
     settings = ", ".join([str(model.n_components), *changed, f"random_state={model.seed_}"])
     then = "  # then its topics were edited" if _edits(model) else ""
+    if model.fitted.n_undescribed:
+        return f"TopicModel({settings})  # its fit read parts; cofactor verify repeats it{then}"
     return f"TopicModel({settings}).fit(documents, labels){then}"
 
 

@@ -94,6 +94,11 @@ def each_document(documents: Any) -> Iterator[str]:
             f"documents is one {type(documents).__name__}, which would be read letter by letter; "
             "pass a list: [text]."
         )
+    if is_in_parts(documents):
+        raise TypeError(
+            "documents is a dask collection; pass documents.compute(), or use the function of the "
+            "same name in cofactor.distributed if there is one."
+        )
     column = _single_column(documents)
     if not isinstance(column, Iterable):
         raise TypeError(

@@ -27,6 +27,7 @@ from cofactor.estimators.validation import SAMPLE_CELLS, as_divergence, check_ro
 from cofactor.io.tables.label_advice import class_doubts
 from cofactor.linear.views import Side
 from cofactor.outofcore import RowBlocks
+from cofactor.outofcore.rowblocks import usual_blocks
 from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
 from cofactor.targets.task import have_fractions
@@ -34,7 +35,13 @@ from cofactor.text.class_names import NameLabels, name_labels, task_of
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import count_labels, describe_topics
 from cofactor.text.describe.topic_words import Words, even_rows
-from cofactor.text.documents import DocumentRows, FittedDocuments, fingerprint, read_documents
+from cofactor.text.documents import (
+    DocumentRows,
+    FittedDocuments,
+    fingerprint,
+    read_documents,
+    refuse_given,
+)
 from cofactor.text.encoders import EncoderRecord, encode_texts, speaks, vectors_fit
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.further_words import FurtherWords, refuse_further_words
@@ -60,6 +67,12 @@ FitFunction = Callable[..., Any]
 def fit_here(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
     """Fit an estimator in this process."""
     return estimator.fit(X, y, **weights)
+
+
+def fit_in_blocks(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
+    """Fit an estimator in this process to the blocks that a cluster would fit it to."""
+    refuse_given("blocks", **weights)
+    return estimator.fit(X if isinstance(X, RowBlocks) else usual_blocks(X, y))
 
 
 def fit_documents(

@@ -458,3 +458,9 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data, name):
     except InputError as error:
         said = str(error)
     assert not said or (name in said and said.isprintable())
+
+
+def test_a_folder_of_parquet_files_is_not_read_as_texts(tmp_path):
+    (tmp_path / "part.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match=r"holds Parquet files.*\*\.parquet"):
+        open_source(tmp_path)

@@ -58,7 +58,7 @@ def find_parts(path: str | os.PathLike[str]) -> list[str]:
         found = _find_there(address)
     if not found:
         near = similar_path(path) if address is None else ""
-        raise InputError(f"No file matches {at(address or path)}; correct it. {near}".rstrip())
+        raise InputError(f"No file matches {at(address or path)}; check the path. {near}".rstrip())
     return sorted(found)
 
 

@@ -299,6 +299,12 @@ def _open_folder(folder: Path, encoding: str | None) -> Source:
             f"{at(folder)} has no files in it; put one document in each file, in sub-folders named "
             "after their labels."
         )
+    if all(path.suffix.lower() == ".parquet" for path in paths):
+        pattern = at(folder / "*.parquet")
+        raise InputError(
+            f"{at(folder)} holds Parquet files, not a document in each file; name them by a "
+            f"pattern in quotes: '{pattern}'."
+        )
     encodings: set[str] = set()
     rows = _clean(_folder_rows(folder, paths, encoding, encodings))
     source = Source(folder, "folder", ["file", "text", "label"], rows, encodings=encodings)
