@@ -26,13 +26,14 @@ PLUMBING = {
     "callbacks",
     "cast",
     "coding",
-    "count_words",
     "compact",
     "completed",
     "constant",
     "coordinate_descent",
     "copy",
+    "count_words",
     "curvature",
+    "digests",
     "doubt",
     "each",
     "fit_after",
@@ -41,6 +42,7 @@ PLUMBING = {
     "get",
     "has_barrier",
     "has_samples",
+    "hold_out",
     "largest",
     "learn",
     "map",
@@ -73,6 +75,7 @@ PLUMBING = {
     "view",
     "with_fitted",
     "with_padded",
+    "without_labels",
 }
 
 

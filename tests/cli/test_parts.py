@@ -188,7 +188,10 @@ def test_refusals(corpus, tmp_path):
             ("predict", corpus / "model", corpus / "data/*.csv", "-o", tmp_path / "all.csv"),
             "name a folder with --output",
         ),
-        (("fit", *(corpus / "data").glob("*.csv")), "put a pattern in quotes: 'data/*.csv'"),
+        (
+            ("fit", *(corpus / "data").glob("*.csv"), "-o", tmp_path / "m"),
+            "put a pattern in quotes: 'data/*.csv'",
+        ),
         (("predict", corpus / "model", corpus / "whole.csv", "--cluster", "x"), "several files"),
     ):
         assert said in cofactor(*command, code=2).stderr

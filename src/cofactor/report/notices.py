@@ -168,7 +168,7 @@ def _untested(material: Material) -> str:
     if material.is_single_class:
         return "There is a single class, too little to test the predictions."
     if material.is_sample:
-        return "Labels that the fit has not seen would test the predictions; see --truth."
+        return "Labels that the fit has not seen, given as truth, would test the predictions."
     return "There are too few labels to test the predictions."
 
 
