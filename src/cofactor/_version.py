@@ -3,4 +3,4 @@
 Between releases it is that of the next one, with ``.dev0``.
 """
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
