@@ -64,7 +64,7 @@ def measure(posts: splits.Posts, folder: Path, options: argparse.Namespace) -> l
     write_table(table, posts, options.labelled)
     texts = list(posts.texts)
     fit = partial(command, "fit", table, "--text", "body", "--label", "team", "-k", 13, "-o", model)
-    report = partial(command, "report", model, "-o", folder / "report.html")
+    report = partial(command, "report", model, "--force", "-o", folder / "report.html")
     peer = TfidfVectorizer(stop_words=sorted(ENGLISH_STOP_WORDS), max_features=5000)
     vectorisers: list[Callable[[], Any]] = [
         partial(WordVectorizer().fit_transform, texts),
