@@ -123,14 +123,7 @@ def fit(
         if stability and not isinstance(reading, tables.Reading):
             raise BadInput("--stability needs one table; blocks and parts cannot be drawn from.")
         note(tables.summary(reading))
-        doubts: list[str] = []
-        model.set_params(n_components=topics or _usual_topics(model, reading))
-        _refuse_many_topics(model.n_components, reading.facts["rows"])
-        if isinstance(reading, tables.Reading):
-            reading.facts["in_blocks"] = cluster is not None
-            tables.settle_language(model.vectorizer, reading.documents.texts)
-        if not isinstance(reading, tables.BlockReading):
-            doubts += tables.label_doubts(reading, settings.task)
+        doubts = _settle(model, reading, topics, settings.task)
         if vectors.encoder is not None and not _predicts(model, reading):
             doubts.append(UNUSED_ENCODER)
         note_each(doubts)
@@ -176,9 +169,19 @@ def _read(
         task_of(model, None)  # which checks whether both fit
     with announce("Reading the documents"):
         reading = tables.read_table(table, asked, task="auto" if names else model.task)
+    reading.facts["in_blocks"] = cluster is not None
     if names and reading.facts["labels_are"] == "none":
         reading.facts["task"] = "classes"
     return reading
+
+
+def _settle(model: Any, reading: Any, topics: int | None, task: str) -> list[str]:
+    """Settle what depends on the documents; return doubts about their labels."""
+    model.set_params(n_components=topics or _usual_topics(model, reading))
+    _refuse_many_topics(model.n_components, reading.facts["rows"])
+    if isinstance(reading, tables.Reading):
+        tables.settle_language(model.vectorizer, reading.documents.texts)
+    return [] if isinstance(reading, tables.BlockReading) else tables.label_doubts(reading, task)
 
 
 def _refuse_options(table: Path) -> None:
