@@ -20,6 +20,7 @@ digests should have told. Ends with 1 if there is one, and prints the numbers to
 """
 
 import argparse
+import copy
 import io
 import json
 import os
@@ -403,7 +404,7 @@ def damage_names(folder: Path, random: Random) -> str:
 # ---- damage to JSON and arrays, which may keep its digest
 
 
-ODD = [
+ODD = [  # copied where they are put, so that no later change makes one hold itself
     None,
     True,
     False,
@@ -442,33 +443,34 @@ ODD = [
 ]
 
 
-def _places(value: Any, where: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    if not isinstance(value, dict | list):
-        return [where]
-    inside = value.items() if isinstance(value, dict) else enumerate(value)
-    return [where, *(place for key, one in inside for place in _places(one, (*where, key)))]
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    """Return the home and the key of each value inside; values may be deep."""
+    found, todo = [], [value]
+    while todo:
+        home = todo.pop()
+        inside = home.items() if isinstance(home, dict) else enumerate(home)
+        for key, one in inside:
+            found.append((home, key))
+            if isinstance(one, dict | list):
+                todo.append(one)
+    return found
 
 
 def change_json(value: Any, random: Random) -> Any:
     """Change, delete, copy or nest one value somewhere inside."""
-    place = _pick(random, _places(value))
-    if not place:
-        return _pick(random, ODD) if random.random() < 0.2 else change_json(value, random)
-    home = value
-    for key in place[:-1]:
-        home = home[key]
-    key, old = place[-1], home[place[-1]]
+    places = _places(value) if isinstance(value, dict | list) else []
+    if not places or random.random() < 0.2 / (1 + len(places)):
+        return copy.deepcopy(_pick(random, ODD))
+    home, key = _pick(random, places)
+    old = home[key]
     kind = _pick(random, ("odd", "odd", "number", "number", "delete", "copy", "nest", "rename"))
     if kind == "number" and isinstance(old, int | float):
         home[key] = _pick(random, (old + 1, old - 1, -old, old * 1000, old / 2, float(old)))
     elif kind == "delete":
         del home[key]
     elif kind == "copy":
-        other = _pick(random, _places(value))
-        found = value
-        for step in other:
-            found = found[step] if isinstance(found, dict | list) else found
-        home[key] = json.loads(json.dumps(found))
+        there, name = _pick(random, places)
+        home[key] = copy.deepcopy(there[name])
     elif kind == "nest":
         for _ in range(_pick(random, (1, 5, 900, 3000))):
             old = [old]
@@ -476,7 +478,7 @@ def change_json(value: Any, random: Random) -> Any:
     elif kind == "rename" and isinstance(home, dict):
         home[_pick(random, ("x", "type", "items", "value", *home))] = home.pop(key)
     else:
-        home[key] = _pick(random, ODD)
+        home[key] = copy.deepcopy(_pick(random, ODD))
     return value
 
 
