@@ -176,9 +176,11 @@ def cut_off(seconds, place):
     """Cut one of three workers off in the middle of a fit; return a row of the table."""
     from distributed import Client, LocalCluster
 
+    mend = threading.Timer(seconds, ip, ("link", "set", OUTSIDE, "up"))
+
     def cut():
         ip("link", "set", OUTSIDE, "down")
-        threading.Timer(seconds, ip, ("link", "set", OUTSIDE, "up")).start()
+        mend.start()
 
     rows = write_data(place / "blocks")
     expected = estimator().fit(rows)
@@ -193,6 +195,7 @@ def cut_off(seconds, place):
                 watch = Watch(cut, 1.0)
                 model = fit(client, rows, place / "cut", watch)
         finally:
+            mend.cancel()  # where the fit did not wait for it
             worker.kill()
             worker.wait()
     fine = same_bits(model, expected) and watch.longest_wait < seconds + MAX_WAIT_SECONDS
