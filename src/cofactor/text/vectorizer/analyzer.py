@@ -45,6 +45,7 @@ END = "END"  # ends the words of a piece; no word of a text has capital letters
 MAX_WORD_LENGTH = 100  # in characters; longer words are data, such as pictures in base64
 
 _RUN = re.compile("|".join(f"[{letters}]+" for letters in UNSPACED.values()))
+_UNSPACED = re.compile(f"[{''.join(UNSPACED.values())}]")  # a search for it is fast
 _HAN = re.compile(f"[{UNSPACED['Han']}]")
 _WRITTEN_LETTER = re.compile(
     "[\u0e40-\u0e44\u0ec0-\u0ec4]?"  # vowels that are written before their consonant
@@ -84,7 +85,7 @@ def find_tokens(text: str) -> list[str]:
     >>> find_tokens("天气好 ok")
     ['ok', '天', '气', '好', '天气', '气好']
     """
-    runs = [] if text.isascii() else _RUN.findall(text)
+    runs = _RUN.findall(text) if _has_unspaced(text) else []
     words = find_words(_RUN.sub(" ", text) if runs else text)
     if len(text) > MAX_WORD_LENGTH:
         words = [word for word in words if len(word) <= MAX_WORD_LENGTH]
@@ -131,6 +132,10 @@ def find_places(text: str) -> tuple[list[Place], list[list[Place]]]:
 def find_all_places(text: str) -> list[Place]:
     """Return where words stand in a text, also numbers and single letters."""
     return [found.span() for found in _ANY_WORD.finditer(text.replace("’", "'"))]
+
+
+def _has_unspaced(text: str) -> bool:
+    return not text.isascii() and _UNSPACED.search(text) is not None
 
 
 def is_unspaced(token: str) -> bool:
@@ -355,7 +360,7 @@ class _TokenCache(dict[str, tuple[str, ...]]):
 
     def finds_in_order(self, text: str) -> bool:
         """Return whether the words of a text are found in its order: runs of letters come last."""
-        return self._find is not find_tokens or text.isascii() or not _RUN.search(text)
+        return self._find is not find_tokens or not _has_unspaced(text)
 
     def leaves_out(self, word: str) -> bool:
         """Return whether to drop a word; a pair of grammatical letters counts as grammatical."""
