@@ -57,9 +57,9 @@ def report(
 ) -> None:
     """Write a report that opens in any browser.
 
-    The report is one file and loads nothing from the network. Its scores come
-    from labels that the fit held out, and further fits for other methods, or, with --truth, from
-    labels that the model has not seen. With --date it shows topics and classes over time.
+    The report is one file and loads nothing from the network. Its scores come from labels that the
+    fit held out, and further fits for other methods, or, with --truth, from labels that the model
+    has not seen. With --date it shows topics and classes over time.
 
     A model of single cells has the same report, with cells for documents and genes for words.
     """
@@ -84,8 +84,8 @@ def report(
     else:
         if score is not None:
             note(_sentence(score))
-        elif expected is not None:
-            note(expectation(opened.model))
+        elif expected is not None and (said := expectation(opened.model)):
+            note(said)
         note(f"Wrote {output}.")
     if open_it:
         open_page(output)

@@ -160,8 +160,7 @@ def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) ->
     """Return the checkpoints of a fit, which is identified by its parameters, data and start."""
     parameters = estimator.get_params(deep=False)
     same = {name: v for name, v in sorted(parameters.items()) if name not in FREE_TO_CHANGE}
-    facts = [replace(fact, files={}) for fact in rows.facts]
-    outline = [asdict(fact) for fact in facts], rows.width, rows.digests()
+    outline = [asdict(fact) for fact in rows.facts], rows.width, rows.digests()
     begin = start.features, start.targets
     fingerprint = str(joblib.hash((type(estimator).__name__, same, outline, begin)))
     shapes = start.replace("samples", np.empty((0, start.rank)))  # the other factors matter

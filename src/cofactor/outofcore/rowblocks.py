@@ -259,12 +259,10 @@ class RowBlocks:
         return self.held[i][1] if self.folder is None else self.folder.targets(i)
 
     def digests(self) -> list[str]:
-        """Return for each block what differs if a cell or target does."""
-        if self.folder is None:
-            return [digest_of(self.held[i][0], self.targets(i)) for i in range(self.n_blocks)]
-        others = self.other_targets or [None] * self.n_blocks
-        files = ["".join(f["sha256"] for f in fact.files.values()) for fact in self.facts]
-        return [kept + digest_of(None, y) for kept, y in zip(files, others, strict=True)]
+        """Return a digest of the cells and targets of each block; ``facts`` has those of files."""
+        every = range(self.n_blocks)
+        cells = [self.held[i][0] if self.folder is None else None for i in every]
+        return [digest_of(cells[i], self.targets(i)) for i in every]
 
     def sample(
         self, cells: int, known: Known | None = None, *, numbers: bool = False

@@ -59,15 +59,14 @@ def evaluate(material: Material) -> Evaluation | None:
     if material.X is None or material.kind == "topics":
         return None
     hidden = is_known(material.truth) & ~is_known(material.labels) & material.known_rows
+    if material.from_fit and not material.is_sample:  # all labels of the fit are there to learn
+        if not hidden.any():
+            return _cross_validated(material)
+        if is_known(material.labels).any():
+            return _held_out(material, np.flatnonzero(hidden))
     known = is_known(material.known) & material.known_rows
-    if material.is_sample:  # no other method could learn from the labels of the fit
-        known = hidden
-    elif hidden.any() and is_known(material.labels).any() and material.from_fit:
-        return _held_out(material, np.flatnonzero(hidden))
-    elif material.from_fit and not hidden.any():
-        return _cross_validated(material)
-    known = np.flatnonzero(known)
-    return _without_baselines(material, known) if len(known) else None
+    test = np.flatnonzero(hidden if material.is_sample else known)
+    return _without_baselines(material, test) if len(test) else None
 
 
 def _held_out(material: Material, test: np.ndarray) -> Evaluation:
@@ -155,21 +154,22 @@ def _cross_validated(material: Material) -> Evaluation | None:
         own = tested.ordered(rows)
     else:
         own, judges = _of_refits(material, tests, fitted), partial(_judges_of, tests, fitted)
-    evaluation = Evaluation(
+    alone = Evaluation(
         material.kind,
         "",
         True,
         rows,
         material.labels[rows],
-        {MODEL: own.predicted, **joined},
+        {MODEL: own.predicted},
         own.probabilities,
         judges=judges,
         plain=plain,
         scale=_scale(material),
     )
-    own_score = evaluation.scores[MODEL] if pooled else None
+    own_score = alone.scores[MODEL] if pooled else None
     how = _how(material, n, len(rows), folds if len(splits) > 1 else 1, own_score)
-    return replace(evaluation, how=f"{how}{_few_iterations(material)}")
+    how = f"{how}{_few_iterations(material)}"
+    return replace(alone, how=how, predictions={**alone.predictions, **joined})
 
 
 def _judges_of(

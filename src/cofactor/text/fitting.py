@@ -72,7 +72,7 @@ def fit_here(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
 def fit_in_blocks(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
     """Fit an estimator in this process to the blocks that a cluster would fit it to."""
     refuse_given("blocks", **weights)
-    return estimator.fit(X if isinstance(X, RowBlocks) else usual_blocks(X, y))
+    return estimator.fit(usual_blocks(X, y))
 
 
 def fit_documents(
